@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cache
 from typing import Final
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
@@ -40,7 +39,7 @@ class WindowEntry(BaseModel):
     @property
     def seen(self) -> ChatMessage:
         """The message as the memory understands it: a step of an agent as a tool's call or result."""
-        return as_step(self.message, self.step)
+        return self.message if self.step is None else as_step(self.message, self.step)
 
 
 def fitting(entries: Sequence[WindowEntry], room: int, counter: Callable[[str], int]) -> list[WindowEntry]:
@@ -57,7 +56,7 @@ def fitting(entries: Sequence[WindowEntry], room: int, counter: Callable[[str], 
     Returns:
         The entries in their order. Those of a turn that is not all there name no turn: the rest of it can be recalled.
     """
-    tokens = _EntryTokens(cache(counter))
+    tokens = _EntryTokens(counter)
     pinned = [entry for entry in entries if entry.seen.role in SYSTEM]
     whole = list(exchanges([entry for entry in entries if entry.seen.role not in SYSTEM]))
     room -= sum(map(tokens, pinned))
@@ -74,7 +73,7 @@ def fitting(entries: Sequence[WindowEntry], room: int, counter: Callable[[str], 
 
 
 class _EntryTokens:
-    """Counts the tokens of an entry.
+    """Counts the tokens of an entry, once.
 
     Args:
         counter: counts the tokens of a text.
@@ -83,9 +82,14 @@ class _EntryTokens:
     def __init__(self, counter: Callable[[str], int]) -> None:
         self.counter = counter
         self._count = MessageTokens(counter)
+        self._counted: dict[int, tuple[WindowEntry, int]] = {}
 
     def __call__(self, entry: WindowEntry) -> int:
-        return self._count(entry.message)
+        # What is counted is held, so that no other entry gets its id.
+        known = self._counted.get(id(entry))
+        if known is None:
+            known = self._counted[id(entry)] = entry, self._count(entry.message)
+        return known[1]
 
 
 def exchanges(entries: Iterable[WindowEntry]) -> Iterator[list[WindowEntry]]:

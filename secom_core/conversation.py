@@ -102,7 +102,8 @@ class Message:
     @property
     def line(self) -> str:
         """The message as it is shown: ``"Ann: Hello"``."""
-        return f"{self.label}: {self.text}" if self.label else self.text
+        label = self.speaker or self.role
+        return f"{label}: {self.text}" if label else self.text
 
 
 def _is_plain(value: object) -> bool:

@@ -32,6 +32,7 @@ class Room:
         self.left = budget - counter(OPEN) - counter(CLOSE)
         # A turn of a memory that is there already may leave a gap on either side.
         self._more, self._new = counter("\n") + counter(GAP), counter("\n") + counter("[99]")
+        self._least = min(self._more, self._new)
         self._units: set[tuple[Scope, str]] = set()
         self._days: set[str] = set()
 
@@ -52,7 +53,7 @@ class Room:
     @property
     def most(self) -> int:
         """How many tokens of words there is room for at most, beside what every turn has."""
-        return self.left - min(self._more, self._new)
+        return self.left - self._least
 
     def has(self, of: Candidate | Hit, day: str, tokens: int) -> bool:
         """Whether there is room for so many tokens of the memory's turns."""
@@ -90,7 +91,9 @@ class Growing:
         # A rule and the search may find the same, and a sentence may stand where its passage does not fit.
         if turn.id in self._whole or (turn.id in self._turns and (passage is None or self._overlaps(passage))):
             return False
-        if not room.take(candidate, day_of(turn), tokens + self._beside(candidate, room.counter)):
+        if passage is not None or candidate.said > 1 or candidate.replaced:
+            tokens += self._beside(candidate, room.counter)
+        if not room.take(candidate, day_of(turn), tokens):
             return False
         self._turns[turn.id] = turn
         if passage is None:
@@ -124,8 +127,6 @@ class Growing:
     def _beside(self, candidate: Candidate, counter: TokenCounter) -> int:
         """What stands beside the words: how often they were said; of a passage who speaks, and the marks of a cut."""
         passage = candidate.passage
-        if passage is None and candidate.said == 1 and not candidate.replaced:
-            return 0
         often = counter(how_often(candidate.said)) if candidate.said > 1 else 0
         often += sum(counter(marked(replace(each, number=99))) for each in replacements_of(candidate))
         if passage is None:

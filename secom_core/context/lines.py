@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from ..conversation import Scope, Turn
@@ -32,16 +33,15 @@ _BEGINNING: Final = 64
 
 def day_of(turn: Turn) -> str:
     """The day of a turn as a date line has it; empty where it has no time."""
-    return _day_line(turn.at.date()) if turn.at else ""
+    at = turn.messages[0].at
+    return _day_line(at.date()) if at is not None else ""
 
 
-def new_days(turns: Sequence[Turn]) -> Iterator[str]:
+def new_days(turns: Sequence[Turn]) -> list[str]:
     """For each turn its day where it is of another one than the turn before it, else nothing; nothing for the first."""
-    before = day_of(turns[0])
-    for turn in turns:
-        day = day_of(turn)
-        yield day if day != before else ""
-        before = day
+    moments = [turn.messages[0].at for turn in turns]
+    days = [at.date() if at is not None else None for at in moments]
+    return ["", *(_day_line(day) if day is not None and day != before else "" for before, day in pairwise(days))]
 
 
 @lru_cache(maxsize=4096)
@@ -67,7 +67,7 @@ def quoted_turn(turn: Turn, messages: Sequence[str] | None = None) -> str:
         turn: the turn.
         messages: what is shown of it, a string a message (`Hit.lines_by_turn`); all of it unless given.
     """
-    return _quoted(tuple(messages if messages is not None else [message.line for message in turn.messages]))
+    return _quoted(tuple([message.line for message in turn.messages] if messages is None else messages))
 
 
 def _said(shown: tuple[str, ...]) -> str:

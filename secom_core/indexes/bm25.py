@@ -38,8 +38,7 @@ class BM25:
     A unit given as text is analysed by `secom_core.text.terms.terms`, its Latin words stemmed in the language that it
     shows. A query given as text is too short to show one, so each of its words is looked up in every language that
     makes up 5 % of the units or more, and counts once: as the variant that suits the unit best. Units and queries
-    given as sequences of strings are taken as they are. Each different word of a query counts once, the 64 rarest at
-    most.
+    given as sequences of strings are taken as they are. Each different word of a query counts once, 64 at most.
 
     Adding, replacing or removing a unit costs time proportional to its length, averaged over many; searching costs
     time proportional to the postings of the query's terms. Calls must not overlap with a change: whoever shares an
@@ -147,7 +146,7 @@ class BM25:
 
     def _rarest(self, query: str | Sequence[str]) -> list[tuple[float, tuple[str, ...]]]:
         """The variants of the query's words that any unit holds, with what they weigh, the rarest first."""
-        weighed = [(self._idf(count), each) for each in self._held(query) if (count := self._frequency(each))]
+        weighed = [(self._idf(count), each) for each, count in self._counted(query) if count]
         return sorted(weighed, key=itemgetter(0), reverse=True)[:_MOST_WORDS]
 
     def _words(self, weighed: Sequence[tuple[float, tuple[str, ...]]]) -> Words:
@@ -166,7 +165,7 @@ class BM25:
 
         Of a script without spaces, characters that nobody holds count, pairs do not: most straddle two words.
         """
-        often = [(each, self._frequency(each)) for each in self._held(query)]
+        often = self._counted(query)
         held = sum(self._idf(count) for _, count in often if count)
         missed = self._idf(0) * sum(not count and not is_pair(each[0]) for each, count in often)
         return held / (held + missed) if held + missed else 1.0
@@ -205,10 +204,12 @@ class BM25:
         self._kept.hold(term for variants in words for term in variants)
         return words
 
+    def _counted(self, query: str | Sequence[str]) -> list[tuple[tuple[str, ...], int]]:
+        """The variants of each of the query's words, and how many units hold any of them."""
+        words, own = self._held(query), {} if self._kept.stop else self._postings
+        return [(one, own[one[0]].live if len(one) == 1 and one[0] in own else self._frequency(one)) for one in words]
+
     def _frequency(self, variants: tuple[str, ...]) -> int:
-        """How many units hold any of a word's variants."""
-        if len(variants) == 1:
-            return self.frequency(variants[0])
         often = [count for count in map(self.frequency, variants) if count]
         return len(self._occurrences(variants)[0]) if len(often) > 1 else sum(often)
 
@@ -234,7 +235,7 @@ class BM25:
 
     def _idf(self, frequency: int) -> float:
         """Above 0 also for a word that every unit holds (Robertson & Zaragoza 2009, smoothed)."""
-        return math.log1p((self.total - frequency + 0.5) / (frequency + 0.5))
+        return math.log1p((self._units - frequency + 0.5) / (frequency + 0.5))
 
     def _insert(self, unit_id: int, unit: str | Sequence[str]) -> None:
         if isinstance(unit, str):

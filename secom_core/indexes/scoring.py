@@ -59,8 +59,8 @@ def words_of(weighed: Sequence[tuple[str, float]], entries: Sequence[Entries], i
     """
     places, counts = array("i"), array("i")
     for slots, often in entries:
-        places.frombytes(slots.tobytes())
-        counts.frombytes(often.tobytes())
+        for into, more in ((places, slots), (counts, often)):
+            into.extend(more) if isinstance(more, array) else into.frombytes(more.tobytes())
     rows = np.array(places, dtype=np.int32)
     return Words(
         tuple(term for term, _ in weighed),
