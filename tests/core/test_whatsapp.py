@@ -89,6 +89,15 @@ STAMPS = {
     "۱۴۰۳/۲/۱۴،\u200f ۹:۱۵ ب.ظ. - ": "Iran, 12 hours",
     "3/5/2567 21:15 - ": "Thailand",
     "2024-05-03 21:15 - ": "Sweden",
+    "3/5/24, 9:15\u202fμ.μ. - ": "Greece",
+    "[3/5/24, 9:15:00\u202fμ.μ.] ": "Greece, iOS",
+    "03/05/2024, 9:15 PTG - ": "Malaysia",
+    "[2024/5/3 晚上9:15:00] ": "Taiwan, iOS",
+    "[2024-05-03, 21 h 15 min 00 s] ": "Quebec, iOS",
+    "2024-05-03 21 h 15 - ": "Quebec",
+    "3.05.24\u202fг., 21:15 - ": "Bulgaria",
+    "3/5/2567 21:15 น. - ": "Thailand, Android",
+    "3.5.24, 9:15\u202fm.d. - ": "Albania",
 }
 
 
@@ -100,6 +109,22 @@ def test_dates_of_further_places_are_read(tmp_path: Path, stamp: str) -> None:
     messages = [message for session in read(path) for message in session.messages]
     assert [(each.speaker, each.text) for each in messages] == [("Ann", "[media]"), ("Bob Low", "Hello")]
     assert {f"{each.at:%Y-%m-%d %H:%M}" for each in messages if each.at} == {"2024-05-03 21:15"}
+
+
+def test_every_time_of_the_day_in_taiwan_is_read(tmp_path: Path) -> None:
+    stamps = {
+        "上午9:05": 9,
+        "中午12:15": 12,
+        "下午2:05": 14,
+        "晚上11:05": 23,
+        "凌晨12:30": 0,
+        "清晨5:05": 5,
+        "早上8:05": 8,
+    }
+    text = "".join(f"[2024/5/3 {stamp}:10] Ann: {hour}\n" for stamp, hour in stamps.items())
+    (tmp_path / "_chat.txt").write_text(text, encoding="utf-8")
+    messages = [message for session in read(tmp_path / "_chat.txt") for message in session.messages]
+    assert [(each.text, each.at.hour) for each in messages if each.at] == [(str(h), h) for h in stamps.values()]
 
 
 def test_a_swedish_chat_is_told_from_a_transcript(tmp_path: Path) -> None:

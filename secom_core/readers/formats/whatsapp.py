@@ -21,18 +21,21 @@ from ..whatsapp_words import MARK, is_deleted, is_notice, plain, shown, tells_of
 
 _SPACE: Final = "[ \u00a0\u202f]"
 _TURN: Final = "[\u200e\u200f\u061c]*"
-_HALF: Final = r"[AaPp]\.?\s?[Mm]\b\.?|午前|午後|上午|下午|오전|오후|ÖÖ|ÖS|ص|م|ق\.ظ\.?|ب\.ظ\.?"
+_HALF: Final = (
+    r"[AaPp]\.?\s?[Mm]\b\.?|午前|午後|上午|中午|下午|晚上|凌晨|清晨|早上|오전|오후|ÖÖ|ÖS|ص|م|ق\.ظ\.?|ب\.ظ\.?|"
+    r"[πμ]\.?μ\.?|PT?G|[pm]\.d\."
+)
 _OPENING: Final = regex(
     rf"[\u200e\u200f\ufeff]*(?P<open>\[)?{_TURN}"
     rf"(?P<a>\d{{1,4}}){_TURN}(?P<mark>[./-]|\.{_SPACE}|年|년{_SPACE})(?P<b>\d{{1,2}}){_TURN}"
-    rf"(?:[./-]|\.{_SPACE}|月|월{_SPACE})(?P<c>\d{{1,4}})(?:\.|日|일)?[,،]?{_TURN}"
+    rf"(?:[./-]|\.{_SPACE}|月|월{_SPACE})(?P<c>\d{{1,4}})(?:\.|日|일|{_SPACE}г\.)?[,،]?{_TURN}"
     rf"(?:{_SPACE}(?:klo|kl\.|um|a las|à|às|alle|в))?[,،]?{_TURN}{_SPACE}"
-    rf"(?:(?P<early>{_HALF}){_SPACE}?)?(?P<h>\d{{1,2}})[:.h](?P<m>\d\d)(?:[:.](?P<s>\d\d))?"
-    rf"(?:{_SPACE}?(?P<late>{_HALF}))?{_TURN}(?(open)\]{_SPACE}|(?:{_SPACE}[-–]{_SPACE}|,{_SPACE}))(?P<rest>.*)"
+    rf"(?:(?P<early>{_HALF}){_SPACE}?)?(?P<h>\d{{1,2}})(?:[:.h]|{_SPACE}h{_SPACE})"
+    rf"(?P<m>\d\d)(?:(?:[:.]|{_SPACE}min{_SPACE})(?P<s>\d\d)(?:{_SPACE}s)?)?"
+    rf"(?:{_SPACE}?(?P<late>{_HALF})|{_SPACE}(?:ч|น)\.)?{_TURN}(?(open)\]{_SPACE}|(?:{_SPACE}[-–]{_SPACE}|,{_SPACE}))(?P<rest>.*)"
 )
 _NAMED: Final = regex(rf"(?P<name>[^:\n\"“”«»]{{1,80}}?){_SPACE}?:(?:{_SPACE}(?P<words>.*)|$)")
-_LATER: Final = frozenset("pP")
-_AFTERNOON: Final = ("午後", "下午", "오후", "ÖS", "م", "ب")
+_LATER: Final = regex(r"[Pp]\.?\s?[Mm]|午後|中午|下午|晚上|오후|ÖS|م|ب|μ|PTG|m\.d")
 _CHAT: Final = regex(
     r"(?:WhatsApp Chat (?:with|-)|WhatsApp-Chat mit|Chat de WhatsApp con|Discussion WhatsApp avec|Conversa do WhatsApp "
     r"com|Chat WhatsApp con|WhatsApp-chat met|WhatsApp-chatt med)\s+",
@@ -182,7 +185,7 @@ def _time(said: _Said, order: DateOrder, file: File, reading: Reading) -> dateti
     half = found["late"] or found["early"]
     hour = int(found["h"])
     if half:
-        hour = hour % 12 + 12 * (half[0] in _LATER or half.startswith(_AFTERNOON))
+        hour = hour % 12 + 12 * (_LATER.match(half) is not None)
     try:
         day = day_of(_numbers(found), order)
         at = datetime.combine(day, time(hour, int(found["m"]), int(found["s"] or 0)))
