@@ -56,6 +56,7 @@ class Reading:
     found_me: bool = False
     """Whether anything was said by the user, in a chat between people."""
     _said: set[str] = field(default_factory=set)
+    _chats: dict[str, str] = field(default_factory=dict)
 
     def once(self, text: str) -> None:
         """Say something, once however often it comes."""
@@ -122,6 +123,15 @@ class Reading:
         is_me = mine or self.is_me(name)
         self.found_me |= is_me
         return Message(text, role="user" if is_me else "", speaker=name or None, **given)
+
+    def chat(self, name: str, key: str) -> str:
+        """The name of a chat; of a second chat with the same name also some characters that tell them apart.
+
+        Args:
+            name: how the product shows it.
+            key: its id, the same in every export.
+        """
+        return name if self._chats.setdefault(name, key) == key else f"{name} ({digest([key])[:6]})"
 
     def is_me(self, name: str) -> bool:
         """Whether this is the name that the user gave as the own one."""

@@ -143,6 +143,59 @@ def test_whatever_a_message_of_discord_shows_is_read(tmp_path: Path, case: str) 
     assert said(written(tmp_path / "x.json", json.dumps(export))) == [("ann", words)]
 
 
+# -- chats between people ---------------------------------------------------------------------------------------------
+
+
+def telegram_chat(number: int, *texts: str) -> dict[str, Any]:
+    said = [
+        {"id": n, "type": "message", "date_unixtime": str(1714745100 + n), "from": "Ann", "from_id": "user1", "text": t}
+        for n, t in enumerate(texts)
+    ]
+    return {"name": "Family", "type": "private_group", "id": number, "messages": said}
+
+
+def teams_chat(key: str, text: str) -> dict[str, Any]:
+    said = {"id": "1", "displayName": "Bob", "from": "8:bob", "messagetype": "Text", "content": text}
+    return {"id": key, "MessageList": [{**said, "originalarrivaltime": "2024-05-03T14:05:00Z"}]}
+
+
+def discord_chat(channel: str, text: str) -> dict[str, Any]:
+    said = {"id": channel, "type": "Default", "timestamp": "2024-05-03T14:05:00Z", "author": {"name": "Bob"}}
+    about = {"guild": {"id": "0"}, "channel": {"id": channel, "type": "DirectTextChat", "name": "Bob"}}
+    return {**about, "messages": [{**said, "content": text}]}
+
+
+def signal_chat(*given: str) -> list[dict[str, Any]]:
+    pairs = list(zip(given[::2], given[1::2], strict=True))
+    people = [{"recipient": {"id": key, "contact": {"profileGivenName": "Bob"}}} for key, _ in pairs]
+    chats = [{"chat": {"id": key, "recipientId": key}} for key, _ in pairs]
+    sent = {"dateSent": "1714745100000"}
+    said = [{**sent, "chatId": k, "authorId": k, "standardMessage": {"text": {"body": text}}} for k, text in pairs]
+    return [*people, *chats, *({"chatItem": item} for item in said)]
+
+
+NAMESAKES: dict[str, dict[str, Any]] = {
+    "telegram": {
+        "result.json": {"about": "", "chats": {"list": [telegram_chat(11, "a"), telegram_chat(12, "b")]}},
+    },
+    "teams": {
+        "messages.json": {"userId": "8:ann", "conversations": [teams_chat("19:one", "a"), teams_chat("19:two", "b")]}
+    },
+    "discord": {"bob [1].json": discord_chat("1", "a"), "bob [2].json": discord_chat("2", "b")},
+    "signal": {"main.jsonl": "\n".join(map(json.dumps, [{"backupTimeMs": "1"}, *signal_chat("3", "a", "4", "b")]))},
+}
+
+
+@pytest.mark.parametrize("form", NAMESAKES)
+def test_two_chats_of_one_name_are_two_sessions(tmp_path: Path, form: str) -> None:
+    path = examples.write(tmp_path / "export", NAMESAKES[form])
+    assert format_of(path).name == form
+    first, second = read(path)
+    assert [[message.text for message in each.messages] for each in (first, second)] == [["a"], ["b"]]
+    assert first.name != second.name
+    assert [each.name for each in read(path)] == [first.name, second.name]
+
+
 # -- mails and tables -------------------------------------------------------------------------------------------------
 
 

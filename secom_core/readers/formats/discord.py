@@ -25,7 +25,8 @@ def read(export: Export, files: list[File], reading: Reading) -> Iterator[Sessio
         stream, about = reading.stream(file), dict[str, Any]()
         for name in stream.members():
             if name == "messages":
-                yield from by_day(_called(about, file), _messages(stream, reading))
+                key = str((about.get("channel") or {}).get("id") or file.name)
+                yield from by_day(reading.chat(_called(about, file), key), _messages(stream, reading))
             else:
                 about[name] = stream.value()
 

@@ -28,7 +28,7 @@ def read(export: Export, files: list[File], reading: Reading) -> Iterator[Sessio
         chat = names.get(channel) or f"Discord {channel}".strip()
         rows = list(_rows(file, reading))
         rows.sort(key=lambda row: str(row.get("Timestamp")))
-        yield from by_day(chat, _messages(rows, reading))
+        yield from by_day(reading.chat(chat, channel), _messages(rows, reading))
 
 
 def _names(export: Export) -> dict[str, str]:

@@ -107,7 +107,7 @@ def _of_backup(file: File, reading: Reading) -> Iterator[Session]:
             if message := _item(item, names, mine, reading):
                 said.setdefault(chat_id, []).append(message)
     for chat_id, messages in said.items():
-        yield from by_day(chats.get(chat_id) or f"chat {chat_id}", messages)
+        yield from by_day(reading.chat(chats.get(chat_id) or f"chat {chat_id}", chat_id), messages)
 
 
 def _recipient(recipient: Mapping[str, Any]) -> str:

@@ -48,7 +48,8 @@ def _of_account(stream: JsonStream, mine: str, reading: Reading) -> Iterator[Ses
         messages = [each for each in chat["MessageList"] if isinstance(each, Mapping)]
         messages.sort(key=lambda each: str(each.get("originalarrivaltime") or ""))
         name = str(chat.get("displayName") or _others(messages, mine) or chat.get("id") or "")
-        yield from by_day(name, _messages(messages, str(chat.get("id", name)), mine, reading))
+        key = str(chat.get("id", name))
+        yield from by_day(reading.chat(name, key), _messages(messages, key, mine, reading))
 
 
 def _others(messages: list[Mapping[str, Any]], mine: str) -> str:

@@ -52,7 +52,8 @@ def _chats(stream: JsonStream, mine: str, reading: Reading) -> Iterator[Session]
 def _sessions(stream: JsonStream, about: Mapping[str, Any], mine: str, reading: Reading) -> Iterator[Session]:
     is_own = about.get("type") == "saved_messages"
     chat = str(about.get("name") or ("Saved Messages" if is_own else f"chat {about.get('id', '')}")).strip()
-    return by_day(chat, _messages(stream, str(about.get("id", chat)), mine, reading))
+    key = str(about.get("id", chat))
+    return by_day(reading.chat(chat, key), _messages(stream, key, mine, reading))
 
 
 def _messages(stream: JsonStream, chat: str, mine: str, reading: Reading) -> Iterator[Message]:
