@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks import example_exports as examples
+from secom_core import MemoryBank
 from secom_core.errors import InvalidTranscript
 from secom_core.readers import format_of, read
 
@@ -194,6 +195,13 @@ def test_two_chats_of_one_name_are_two_sessions(tmp_path: Path, form: str) -> No
     assert [[message.text for message in each.messages] for each in (first, second)] == [["a"], ["b"]]
     assert first.name != second.name
     assert [each.name for each in read(path)] == [first.name, second.name]
+
+
+def test_what_somebody_says_twice_in_a_second_is_there_twice(tmp_path: Path) -> None:
+    row = json.dumps({"date": "2024-05-03 14:05:00", "sender": "Bob", "body": "Ha!", "attachments": []})
+    path = examples.write(tmp_path / "export", {"Bob/data.json": f"{row}\n{row}\n"})
+    with MemoryBank.open() as bank:
+        assert [bank.remember(("alice",), session).new for session in [*read(path), *read(path)]] == [2, 0]
 
 
 # -- mails and tables -------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -37,6 +38,8 @@ def read(export: Export, files: list[File], reading: Reading) -> Iterator[Sessio
 
 
 def _of_tool(file: File, chat: str, reading: Reading) -> Iterator[Message]:
+    times: Counter[tuple[str, str]] = Counter()
+    stamp = ""
     for row in reading.stream(file).values():
         text = _with_files(str(row.get("body") or ""), row.get("attachments"), "name")
         if not text.strip():
@@ -44,11 +47,16 @@ def _of_tool(file: File, chat: str, reading: Reading) -> Iterator[Message]:
             continue
         written, sender = str(row.get("date")), str(row.get("sender") or "")
         at = iso(written)
+        if written != stamp:
+            times.clear()
+            stamp = written
+        times[sender, text] += 1
+        again = times[sender, text]
         yield reading.person(
             sender,
             text.strip(),
             mine=sender == "Me",
-            id=reading.stable(chat, written, sender, text),
+            id=reading.stable(chat, written, sender, text, *([again] if again > 1 else ())),
             at=reading.local(at) if at is not None else None,
             metadata={"source": "signal"},
         )
