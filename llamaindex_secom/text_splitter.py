@@ -198,7 +198,8 @@ class SegmentNodeParser(_SegmentParser):
     known) are joined: neighbours of one session are cut into segments, and each node holds the turns of a segment with
     their speakers. Its metadata are ``turn_ids`` (the ids of the documents) and ``speakers`` as JSON, ``begin`` and
     ``end``, and what the documents have in common; its source is the first of them. Any other document is cut as
-    `SegmentTextSplitter` does.
+    `SegmentTextSplitter` does. An ``IngestionPipeline`` with a docstore deletes all of a segment if its first message
+    was edited, and passes only that message on again: there, make one document of each conversation.
 
     Args:
         segmenter: cuts into segments; `LexicalSegmenter`, which needs no model, unless given.

@@ -19,6 +19,8 @@ from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.node_parser import NodeParser, TextSplitter
 from llama_index.core.schema import Document, MetadataMode, NodeRelationship, TextNode, TransformComponent
+from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.vector_stores import SimpleVectorStore
 
 from llamaindex_secom import SegmentNodeParser, SegmentTextSplitter
 from llamaindex_secom.text_splitter import segment_id
@@ -242,6 +244,22 @@ def test_pitfall_15_the_ingestion_cache_tells_segmenters_apart() -> None:
 async def test_it_works_in_an_async_pipeline() -> None:
     nodes = await IngestionPipeline(transformations=[SegmentNodeParser(FixedSize(4))]).arun(documents=turn_documents())
     assert len(nodes) == 2
+
+
+def test_an_edited_conversation_takes_the_place_of_the_old_one_in_a_docstore() -> None:
+    vectors = SimpleVectorStore()
+    pipeline = IngestionPipeline(
+        transformations=[SegmentNodeParser(FixedSize(4)), MockEmbedding(embed_dim=2)],
+        docstore=SimpleDocumentStore(),
+        vector_store=vectors,
+    )
+    before = pipeline.run(documents=[Document(text=TALK, id_="talk")])
+    assert pipeline.run(documents=[Document(text=TALK, id_="talk")]) == []
+    edited = TALK.replace("Friday", "Sunday")
+    after = pipeline.run(documents=[Document(text=edited, id_="talk")])
+    assert "".join(node.get_content() for node in after) == edited != TALK
+    assert set(vectors.data.embedding_dict) == {node.node_id for node in after}
+    assert len(before) == len(after) > 1
 
 
 def test_pitfall_15_workers_get_it_by_pickle() -> None:
