@@ -214,6 +214,33 @@ def test_a_mail_of_three_headers_is_a_mail(tmp_path: Path) -> None:
     assert said(path) == [("Bob", "OK for Monday.")]
 
 
+QUOTES = {
+    "below the quote": "On Thu, May 2, 2024 at 9:00 AM Ann <ann@x.org> wrote:\n> Where?\n> Linz?\n\nIn Graz.\n",
+    "between the quotes": "Ann <ann@x.org> schrieb:\n\n> Where?\nIn Graz.\n> Since when?\n",
+    "a long address": "In Graz.\n\nOn Thu, May 2, 2024 at 9:00 AM Ann <\nann.long@x.org> wrote:\n\n> Where?\n",
+    "a long name": "In Graz.\nOn Thu, May 2, 2024 at 9:00 AM Ann Longname\n<ann@x.org> wrote:\n\n> Where?\n",
+    "Japanese": "In Graz.\n\n2024年5月2日(木) 9:00 Ann <ann@x.org>:\n> Where?\n",
+    "Chinese": "In Graz.\n\nAnn <ann@x.org> 于2024年5月2日周四 09:00写道：\n> Where?\n",
+    "Outlook": "In Graz.\n\n________________\nFrom: Ann\nSent: Thursday\nTo: Bob\nSubject: Move\n\nWhere?\n",
+    "German Outlook": "In Graz.\n\nVon: Ann\nGesendet: Donnerstag\nAn: Bob\nCc: Cid\nBetreff: Move\n\nWhere?\n",
+    "French Outlook": "In Graz.\n\nDe : Ann\nEnvoyé : jeudi\nÀ : Bob\nObjet : Move\n\nWhere?\n",
+    "without marks": "In Graz.\n\nOn May 2, 2024, at 9:00, Ann wrote:\n\nWhere?\n",
+}
+
+
+@pytest.mark.parametrize("case", QUOTES)
+def test_the_answer_in_a_mail_is_kept_and_the_mail_that_it_answers_is_not(tmp_path: Path, case: str) -> None:
+    head = "From: Bob <bob@x.org>\nTo: ann@x.org\nDate: Fri, 03 May 2024 21:16:00 +0200\n"
+    path = written(tmp_path / "x.eml", f"{head}Content-Type: text/plain; charset=utf-8\n\n{QUOTES[case]}")
+    assert said(path) == [("Bob", "In Graz.")]
+
+
+@pytest.mark.parametrize("words", ["On Friday she wrote to me:\ncome!", "From: Graz\nDate: 3 May\nTo: Linz\nby train"])
+def test_words_that_only_look_like_a_repeated_mail_are_kept(tmp_path: Path, words: str) -> None:
+    head = "From: Bob <bob@x.org>\nDate: Fri, 03 May 2024 21:16:00 +0200\nContent-Type: text/plain\n"
+    assert said(written(tmp_path / "x.eml", f"{head}\n{words}\n")) == [("Bob", words)]
+
+
 def test_a_table_of_a_telephones_messages_has_its_speakers_and_dates(tmp_path: Path) -> None:
     path = written(
         tmp_path / "m.csv",

@@ -19,6 +19,7 @@ from ...conversation import Message, Session
 from ...text.patterns import regex
 from ..files import Export, File
 from ..html_text import words_of
+from ..mail_quotes import own_words
 from ..reading import Reading, grouped
 
 _HEADER: Final = re.compile(
@@ -27,10 +28,6 @@ _HEADER: Final = re.compile(
     re.I,
 )
 _REPLY: Final = regex(r"(?:re|aw|sv|antw|fw|fwd|wg|rv|tr)\s*(?:\[\d+\])?:\s*", re.I)
-_QUOTED: Final = regex(
-    r"(?:On|Am|Le|El|Op|Il)\b.{5,200}(?:wrote|schrieb|a écrit|escribió|schreef|ha scritto)\b.{0,80}:\s*|"
-    r"-{3,}\s*(?:Original Message|Ursprüngliche Nachricht|Forwarded message).{0,40}"
-)
 _IDS: Final = regex(r"<[^<>\s]{1,300}>")
 _LARGEST: Final = 100_000_000
 _PIECE: Final = 2**20
@@ -108,7 +105,7 @@ def _subject(mail: EmailMessage) -> str:
 
 def _message(mail: EmailMessage, reading: Reading) -> Message | None:
     text, files = _body(mail)
-    text = "\n".join(filter(None, [_own_words(text), *(f"[file: {name}]" for name in files)]))
+    text = "\n".join(filter(None, [own_words(text), *(f"[file: {name}]" for name in files)]))
     if not text:
         reading.left_out["empty mails"] += 1
         return None
@@ -135,14 +132,3 @@ def _body(mail: EmailMessage) -> tuple[str, list[str]]:
     content = part.get_content()
     text = content if isinstance(content, str) else ""
     return (words_of(text) if part.get_content_subtype() == "html" else text), files
-
-
-def _own_words(text: str) -> str:
-    """The mail without the one that it answers, and without a signature."""
-    kept: list[str] = []
-    for line in text.replace("\r\n", "\n").split("\n"):
-        if _QUOTED.fullmatch(line.strip()) or line == "-- ":
-            break
-        if not line.startswith(">"):
-            kept.append(line.rstrip())
-    return "\n".join(kept).strip()
