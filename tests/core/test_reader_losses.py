@@ -197,6 +197,13 @@ def test_two_chats_of_one_name_are_two_sessions(tmp_path: Path, form: str) -> No
     assert [each.name for each in read(path)] == [first.name, second.name]
 
 
+def test_the_address_behind_a_word_of_telegram_is_kept(tmp_path: Path) -> None:
+    chat = telegram_chat(1, "x")
+    chat["messages"][0]["text"] = ["my ", {"type": "text_link", "text": "recipe", "href": "https://x.example/1"}, "!"]
+    path = examples.write(tmp_path, {"result.json": chat}) / "result.json"
+    assert said(path) == [("Ann", "my recipe (https://x.example/1)!")]
+
+
 def test_what_somebody_says_twice_in_a_second_is_there_twice(tmp_path: Path) -> None:
     row = json.dumps({"date": "2024-05-03 14:05:00", "sender": "Bob", "body": "Ha!", "attachments": []})
     path = examples.write(tmp_path / "export", {"Bob/data.json": f"{row}\n{row}\n"})

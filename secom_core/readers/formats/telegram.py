@@ -94,8 +94,14 @@ def _words(message: Mapping[str, Any]) -> str:
     """The text, whose marked pieces are objects, and what was sent with it."""
     text = message.get("text") or ""
     pieces = text if isinstance(text, list) else [text]
-    said = "".join(str(piece.get("text", "")) if isinstance(piece, Mapping) else str(piece) for piece in pieces)
+    said = "".join(_piece(piece) if isinstance(piece, Mapping) else str(piece) for piece in pieces)
     return "\n".join(filter(None, [said, *_sent(message)]))
+
+
+def _piece(piece: Mapping[str, Any]) -> str:
+    """The words of a marked piece; where they stand for a link, also its address."""
+    text, address = str(piece.get("text", "")), piece.get("href")
+    return f"{text} ({address})" if address and address != text else text
 
 
 def _sent(message: Mapping[str, Any]) -> Iterator[str]:
