@@ -211,6 +211,26 @@ def test_what_somebody_says_twice_in_a_second_is_there_twice(tmp_path: Path) -> 
         assert [bank.remember(("alice",), session).new for session in [*read(path), *read(path)]] == [2, 0]
 
 
+PAGES = {
+    "<p>Prices:</p><table><tr><th>month</th><th>euro</th></tr><tr><td>May</td><td>86</td></tr></table>": (
+        "Prices:\nmonth\teuro\nMay\t86"
+    ),
+    "<pre><code>def f():\n    return 1\n</code></pre><p>So.</p>": "def f():\n    return 1\nSo.",
+    '<blockquote itemtype="Reply"><strong>Bob</strong><p>Where?</p></blockquote><p>In Graz.</p>': (
+        "> Bob\n> Where?\nIn Graz."
+    ),
+    "<ul><li>one</li><li>two&nbsp;</li></ul><style>p {}</style>": "- one\n- two",
+}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_tables_code_and_quotes_of_a_page_stay_what_they_are(tmp_path: Path, page: str) -> None:
+    chat = teams_chat("19:one", page)
+    chat["MessageList"][0]["messagetype"] = "RichText/Html"
+    path = examples.write(tmp_path, {"messages.json": {"userId": "8:ann", "conversations": [chat]}}) / "messages.json"
+    assert said(path) == [("Bob", PAGES[page])]
+
+
 # -- mails and tables -------------------------------------------------------------------------------------------------
 
 
@@ -240,6 +260,12 @@ def test_the_answer_in_a_mail_is_kept_and_the_mail_that_it_answers_is_not(tmp_pa
     head = "From: Bob <bob@x.org>\nTo: ann@x.org\nDate: Fri, 03 May 2024 21:16:00 +0200\n"
     path = written(tmp_path / "x.eml", f"{head}Content-Type: text/plain; charset=utf-8\n\n{QUOTES[case]}")
     assert said(path) == [("Bob", "In Graz.")]
+
+
+def test_a_mail_that_is_a_page_is_kept_without_what_it_quotes(tmp_path: Path) -> None:
+    head = "From: Bob <bob@x.org>\nDate: Fri, 03 May 2024 21:16:00 +0200\nContent-Type: text/html\n\n"
+    page = "<p>Ann &lt;ann@x.org&gt; wrote:</p><blockquote><p>Where?</p></blockquote><p>In Graz.</p>"
+    assert said(written(tmp_path / "x.eml", f"{head}{page}\n")) == [("Bob", "In Graz.")]
 
 
 @pytest.mark.parametrize("words", ["On Friday she wrote to me:\ncome!", "From: Graz\nDate: 3 May\nTo: Linz\nby train"])
