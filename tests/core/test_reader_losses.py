@@ -262,6 +262,15 @@ def test_the_answer_in_a_mail_is_kept_and_the_mail_that_it_answers_is_not(tmp_pa
     assert said(path) == [("Bob", "In Graz.")]
 
 
+def test_a_mail_in_an_unknown_encoding_stops_no_mailbox(tmp_path: Path) -> None:
+    head = "From 1@x Fri May 03 12:05:00 2024\nFrom: Bob <bob@x.org>\nDate: Fri, 03 May 2024 21:16:00 +0200\n"
+    kinds = ("utf-8", "x-user-defined")
+    mails = "".join(f"{head}Content-Type: text/plain; charset={kind}\n\nHello\n\n" for kind in kinds)
+    notes: list[str] = []
+    assert said(written(tmp_path / "x.mbox", mails), notes) == [("Bob", "Hello")] * 2
+    assert "its encoding is 'x-user-defined'" in notes[0]
+
+
 def test_a_mail_that_is_a_page_is_kept_without_what_it_quotes(tmp_path: Path) -> None:
     head = "From: Bob <bob@x.org>\nDate: Fri, 03 May 2024 21:16:00 +0200\nContent-Type: text/html\n\n"
     page = "<p>Ann &lt;ann@x.org&gt; wrote:</p><blockquote><p>Where?</p></blockquote><p>In Graz.</p>"

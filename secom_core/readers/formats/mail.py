@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from email import message_from_bytes, policy
 from email.errors import MessageError
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from email.utils import getaddresses, parsedate_to_datetime
 from functools import partial
 from typing import Final
 
 from ...conversation import Message, Session
+from ...errors import shorten
 from ...text.patterns import regex
 from ..files import Export, File
 from ..html_text import words_of
@@ -104,7 +105,7 @@ def _subject(mail: EmailMessage) -> str:
 
 
 def _message(mail: EmailMessage, reading: Reading) -> Message | None:
-    text, files = _body(mail)
+    text, files = _body(mail, reading)
     text = "\n".join(filter(None, [own_words(text), *(f"[file: {name}]" for name in files)]))
     if not text:
         reading.left_out["empty mails"] += 1
@@ -124,11 +125,20 @@ def _date(mail: EmailMessage) -> datetime | None:
         return None
 
 
-def _body(mail: EmailMessage) -> tuple[str, list[str]]:
+def _body(mail: EmailMessage, reading: Reading) -> tuple[str, list[str]]:
     part = mail.get_body(("plain", "html"))
     files = [name for each in mail.iter_attachments() if (name := each.get_filename())] if mail.is_multipart() else []
     if part is None:
         return "", files
-    content = part.get_content()
-    text = content if isinstance(content, str) else ""
+    text = _content(part, reading)
     return (words_of(text) if part.get_content_subtype() == "html" else text), files
+
+
+def _content(part: MIMEPart, reading: Reading) -> str:
+    try:
+        content = part.get_content()
+    except LookupError:
+        name = shorten(part.get_content_charset())
+        reading.once(f"a mail says that its encoding is {name}, which nobody knows; it is read as Windows-1252")
+        content = bytes(part.get_payload(decode=True) or b"").decode("cp1252", "replace")
+    return content if isinstance(content, str) else ""
