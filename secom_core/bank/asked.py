@@ -34,7 +34,8 @@ class Asked:
     def of(cls, query: str, context: Sequence[Message] = ()) -> Asked:
         """The query after these messages."""
         said = [_worded(each, cut(without_recalled(each.text))) for each in context[-_READ:]]
-        return cls(cut(query), tuple(weighted_context(query, said)), bool(context))
+        telling = cut(query)
+        return cls(telling, tuple(weighted_context(telling, said)), bool(context))
 
     @property
     def whole(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -209,6 +210,18 @@ def test_a_context_of_odd_messages_does_no_harm() -> None:
         query = "Which street has the dentist moved to?"
         for context in ([], [Message("")], [Message("?!"), Message("\n")], [Message("", role="tool")] * 30):
             assert bank.recall(SCOPE, query, context=context) == bank.recall(SCOPE, query)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("query", ["x" * 200_000, "好" * 200_000, "Ann" * 70_000], ids=["x", "chinese", "names"])
+def test_a_follow_up_that_is_one_long_word_is_searched_for_in_time(query: str) -> None:
+    context = said("What does my sister do?", "She paints boats.")
+    with MemoryBank.open() as bank:
+        remember(bank, FAMILY["english"])
+        began = time.perf_counter()
+        found = bank.recall(SCOPE, query, context=context)
+        assert time.perf_counter() - began < 5
+        assert bank.recall(SCOPE, query, context=[*context, Message(query)]).hits == found.hits
 
 
 PEOPLE = (
