@@ -145,7 +145,7 @@ class Recalling:
             if units is None:
                 pin = partial(self._pinned, budget=request.token_budget, k=options.k)
                 finds = [pin(*each) for each in zip(searched, finds, strict=True)]
-            mark = partial(marked_finds, self.standing, options=options, packer=packer, query=query)
+            mark = partial(marked_finds, self.standing, options=options, packer=packer, query=asked.telling)
             marked = [mark(*each) for each in zip(searched, finds, strict=True)]
             candidates = together([each for each, _ in marked], is_named=len(scopes) > 1)
             noted, taken = within_share([one for _, ones in marked for one in ones], request.token_budget, counter)

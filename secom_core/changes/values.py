@@ -70,8 +70,10 @@ _COUNTED: Final = {
 }
 _MONEY: Final = r"euros?|eur|dollars?|usd|pounds?|gbp|bucks|元|块|円|만\s?원|원|€|\$|£|¥|万円|千円"
 _TENS: Final = {"万": 10_000, "千": 1_000, "만": 10_000, "k": 1_000}
-_SUM: Final = rf"(?:[€$£¥] ?\d[\d.,]*k?|\d[\d.,]* ?(?:{_MONEY}|%|prozent|percent))"
-_AMOUNT: Final = rf"(?:{_SUM} ?|\d[\d.,]* ?)"
+_NUMBER: Final = r"\d[\d.,]{0,30}"
+"""Bounded, so that thousands of digits in a row are read in time."""
+_SUM: Final = rf"(?:[€$£¥] ?{_NUMBER}k?|{_NUMBER} ?(?:{_MONEY}|%|prozent|percent))"
+_AMOUNT: Final = rf"(?:{_SUM} ?|{_NUMBER} ?)"
 _PATTERNS: Final = tuple(
     (sort, regex(pattern, re.I))
     for sort, pattern in (
@@ -79,8 +81,8 @@ _PATTERNS: Final = tuple(
         # By how much something differs from what it was: of that nobody knows what it is.
         (
             "",
-            rf"{_AMOUNT}(?:[\w-]+ )?(?:more|less|fewer|extra|longer|shorter|mehr|weniger|más|menos)\b"
-            rf"|\b(?:by|um) (?:{_SUM}|\d[\d.,]*[ -](?!(?:am|pm|uhr|o'clock|{MONTHS})\b)[a-z])"
+            rf"{_AMOUNT}(?:[\w-]{{1,30}} )?(?:more|less|fewer|extra|longer|shorter|mehr|weniger|más|menos)\b"
+            rf"|\b(?:by|um) (?:{_SUM}|{_NUMBER}[ -](?!(?:am|pm|uhr|o'clock|{MONTHS})\b)[a-z])"
             rf"|(?:涨|贵|便宜|多|少|加|减)了 ?{_AMOUNT}",
         ),
         (
@@ -108,10 +110,10 @@ _PATTERNS: Final = tuple(
         ),
         (
             "money",
-            rf"[€$£¥] ?\d[\d.,]*k?|\d[\d.,]*(?:[万千만]\d*[千천]?)? ?(?:천 )?(?:{_MONEY})(?![a-z])"
+            rf"[€$£¥] ?{_NUMBER}k?|{_NUMBER}(?:[万千만]\d*[千천]?)? ?(?:천 )?(?:{_MONEY})(?![a-z])"
             r"|[一二三四五六七八九]万[一二三四五六七八九]?千?[一二三四五六七八九]?百?",
         ),
-        ("percent", r"\d[\d.,]*(?: ?%| per ?cent\b| prozent\b| por ciento\b)"),
+        ("percent", rf"{_NUMBER}(?: ?%| per ?cent\b| prozent\b| por ciento\b)"),
         ("#", r"(?<![A-Za-z\d.,])#?\d[\d.,]*\d|(?<![A-Za-z\d.,])\d"),
     )
 )

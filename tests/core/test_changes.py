@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -449,6 +450,16 @@ def test_scopes_are_walls(bank: MemoryBank) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+@pytest.mark.parametrize("numbers", ["31415926535" * 300, "12,15," * 600, "1.250," * 600], ids=["pi", "list", "sums"])
+def test_thousands_of_digits_are_read_in_time(bank: MemoryBank, numbers: str) -> None:
+    began = time.perf_counter()
+    tell(bank, ("Our rent is 900 euros a month.", LONG), (f"The rent is now 960 euros: {numbers}", LONG))
+    assert bank.recall(ANN, f"What is the rent? {numbers * 20}").hits
+    assert time.perf_counter() - began < 5
+    assert bank.changes(ANN)
+
+
 def test_one_more_turn_is_compared_with_as_few_whatever_was_said() -> None:
     def statements(turns: int) -> int:
         with MemoryBank.open(changes=True) as bank:
