@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -14,7 +15,7 @@ from langchain_core.messages import (
     message_chunk_to_message,
 )
 
-from secom_core.conversation import Message
+from secom_core.conversation import Message, json_flaw
 
 from .convert import from_message, text_of, to_messages
 from .messages import stable_id
@@ -44,9 +45,19 @@ def _original_fields(message: BaseMessage) -> dict[str, Any]:
     if isinstance(message, ToolMessage):
         fields |= {"content": text_of(message), "tool_call_id": message.tool_call_id, "status": message.status}
     elif isinstance(message, AIMessage) and message.tool_calls:
-        calls = [{"name": call["name"], "args": call["args"], "id": call["id"]} for call in message.tool_calls]
+        calls = [
+            {"name": call["name"], "args": _as_json(call["args"]), "id": call["id"]} for call in message.tool_calls
+        ]
         fields |= {"content": text_of(message), "tool_calls": calls}
     return fields
+
+
+def _as_json(args: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call; what JSON cannot hold, such as a date or no number, is the text that stands for it."""
+    if not json_flaw(args):
+        return args
+    held: dict[str, Any] = json.loads(json.dumps(args, default=str), parse_constant=str)
+    return held
 
 
 def restored(message: Message) -> BaseMessage:

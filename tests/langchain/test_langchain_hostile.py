@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import date
 
 import pytest
 
@@ -65,6 +66,20 @@ def test_what_json_cannot_hold_is_left_out_and_the_message_stays(extra: object) 
     assert message.content == "The boat sails."
     assert message.additional_kwargs["good"] == [1, {"a": None}]
     assert "bad" not in message.additional_kwargs
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"), [(float("nan"), "NaN"), (float("-inf"), "-Infinity"), (date(2025, 3, 3), "2025-03-03")]
+)
+def test_a_call_with_what_json_cannot_hold_is_kept(value: object, kept: str) -> None:
+    call = {"name": "ferry", "args": {"to": "Oslo", "at": [value]}, "id": "c1"}
+    with MemoryBank.open() as bank:
+        history = SecomChatMessageHistory(bank, scope=ANN, session="s")
+        history.add_messages([HumanMessage("The boat sails."), AIMessage("", tool_calls=[call])])
+        asked, answered = history.messages
+    assert asked.content == "The boat sails."
+    assert isinstance(answered, AIMessage)
+    assert answered.tool_calls[0]["args"] == {"to": "Oslo", "at": [kept]}
 
 
 def test_recalled_braces_are_no_variables_of_a_prompt() -> None:
