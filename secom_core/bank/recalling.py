@@ -20,7 +20,6 @@ from ..memory import Recall, RecallOptions, Section
 from ..protocols import Vectors
 from ..ranking import Candidate, confidence, standing_statements
 from ..telemetry import staged
-from ..text.intents import subject
 from ..vectors import DocumentPlace
 from .asked import Asked
 from .checks import check_moment, check_query
@@ -31,7 +30,7 @@ from .marking import block_of, marked_finds, within_share
 from .parts import Parts
 from .records import StandingStatement
 from .scope_cache import LoadedScope, ScopeCache
-from .searched import Finds, SearchedScope, finds_of, is_faint, together, whole
+from .searched import NOTHING_ABOUT_IT, Finds, SearchedScope, about_of, finds_of, is_faint, together, whole
 from .standing import Standing, tables_of, with_rows, within, without_history
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ class Recalling:
         asked: Asked,
         verdict: Verdict | None,
         options: RecallOptions,
-        now: datetime | None,
+        now: datetime,
         exclude: Collection[str],
     ) -> Recall:
         layers = self.layers.check(options.layers)
@@ -133,9 +132,10 @@ class Recalling:
                 found[0], ranking = self._ranked(searched[0], found[0], vector, units)
             candidates = found[0]
             if units is None and not (ranking is not None and ranking.is_choice):
-                about = subject(query, follows=asked.follows)
+                about = about_of(searched[0], query, now, follows=asked.follows)
+                of_others = NOTHING_ABOUT_IT
                 finds = [
-                    finds_of(each, ones, about if each.scope == scopes[0] else "", request.token_budget, options)
+                    finds_of(each, ones, about if each.scope == scopes[0] else of_others, request.token_budget, options)
                     for each, ones in zip(searched, found, strict=True)
                 ]
                 sure = max(sure, *(each.relevance for each in finds[0].before), 0.0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..context import MOST_TOKENS
 from ..conversation import Scope
@@ -15,9 +16,15 @@ from ..layers import Layer
 from ..memory import RecallOptions
 from ..ranking import Candidate, ScopeIndex
 from ..ranking.memory_table import Shown
-from ..text.intents import Subject
+from ..text.dates import Span, spans
+from ..text.intents import Subject, subject
 from ..vectors import DocumentPlace
 from .scope_cache import LoadedScope
+
+About: TypeAlias = tuple[Subject, Sequence[Span]]
+"""What of the conversation a query asks about, and the days that are meant, where days are."""
+
+NOTHING_ABOUT_IT: Final[About] = ("", ())
 
 _ENOUGH: Final = 1.5
 """How much more than there is room for has to be found before nothing else is looked for."""
@@ -134,12 +141,25 @@ def whole(searched: Sequence[SearchedScope], found: Sequence[Shown]) -> list[Sho
     return [next(read[each.scope]) for each in found]
 
 
+def about_of(searched: SearchedScope, query: str, now: datetime, *, follows: bool) -> About:
+    """What of the conversation itself a query asks about.
+
+    Args:
+        searched: the scope.
+        query: the query.
+        now: when it is asked.
+        follows: whether anything was said before it.
+    """
+    about = subject(query, follows=follows)
+    return about, spans(query, now.date(), searched.index.indexes.table.years) if about == "days" else ()
+
+
 def finds_of(
-    searched: SearchedScope, found: Sequence[Candidate], about: Subject, budget: int | None, options: RecallOptions
+    searched: SearchedScope, found: Sequence[Candidate], about: About, budget: int | None, options: RecallOptions
 ) -> Finds:
     """What may be shown of a scope, with what stands around what was found."""
     index, without = searched.index, searched.exclude
-    before = _wanted(index.asked_about(about, without), without, budget)
+    before = _wanted(index.asked_about(about[0], without, about[1]), without, budget)
     full = options.only_relevant or _fills(found, budget)
     after: Iterable[Candidate] = index.besides(found) if not full else ()
     before += _instructions(index, without, budget) if not options.only_relevant else []

@@ -44,8 +44,8 @@ class BM25Part(BM25):
     def _held(self, query: str | Sequence[str]) -> list[tuple[str, ...]]:
         return self._whole._held(query)
 
-    def _often(self, words: Sequence[tuple[str, ...]]) -> list[int]:
-        return [len(self._occurrences(each)[0]) for each in words]
+    def _frequency(self, variants: tuple[str, ...]) -> int:
+        return len(self._occurrences(variants)[0])
 
     def _occurrences(self, variants: tuple[str, ...]) -> tuple[Ints, Ints]:
         slots, counts = self._whole._occurrences(variants)

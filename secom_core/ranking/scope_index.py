@@ -72,13 +72,7 @@ class ScopeIndex:
         InvalidInput: for a weight of no known signal.
     """
 
-    def __init__(
-        self,
-        *,
-        dense: bool,
-        weights: Mapping[str, float] | None = None,
-        counter: TokenCounter,
-    ) -> None:
+    def __init__(self, *, dense: bool, weights: Mapping[str, float] | None = None, counter: TokenCounter) -> None:
         unknown = sorted(set(weights or ()) - set(SIGNALS))
         if unknown:
             raise InvalidInput(f"no signal is called {unknown[0]!r}; there are {sorted(SIGNALS)}")
@@ -336,14 +330,17 @@ class ScopeIndex:
         rows = (self._row_of(each) for each in found if each.kind == "relevant")
         return self._shown(besides(self._table, rows), found, score=least)
 
-    def asked_about(self, subject: Subject, exclude: Collection[str] = ()) -> Iterator[Candidate]:
+    def asked_about(
+        self, subject: Subject, exclude: Collection[str], days: Iterable[tuple[int, int]]
+    ) -> Iterator[Candidate]:
         """What answers a question about the conversation itself, the most telling first.
 
         Args:
             subject: what is asked about (`secom_core.text.intents.subject`).
             exclude: ids of turns that are in the prompt already.
+            days: that are asked about.
         """
-        return self._shown(asked_about(self._table, subject, exclude), relevance=_BY_RULE)
+        return self._shown(asked_about(self._table, subject, exclude, days), relevance=_BY_RULE)
 
     def instructions(self) -> Iterator[Candidate]:
         """What the user wants of every answer, the newest first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -25,7 +25,6 @@ from .passage_table import PassageTable, Rows
 from .signals import (
     LATER,
     Column,
-    Days,
     Mask,
     dated,
     group_scores,
@@ -244,7 +243,7 @@ class ScopeSearch:
     @cached_property
     def _days(self) -> list[Span]:
         """The days that the query asks for."""
-        return spans(self.query, self.now.date() if self.now else None, _years(self._table.days))
+        return spans(self.query, self.now.date() if self.now else None, self._table.years)
 
     @cached_property
     def _dates(self) -> Column:
@@ -264,14 +263,6 @@ class ScopeSearch:
         scores = scores + weights.get("segment_dense", 0.0) * standardise(self._key_cosines)
         rows = np.flatnonzero(self._table.memory >= 0)
         return _top(rows, scores[self._table.memory[rows]], limit)
-
-
-def _years(days: Days) -> range:
-    """The years in which anything was said, by `PassageTable.days`."""
-    if not len(days):
-        return range(0)
-    first, last = days.tolist()
-    return range(date.fromordinal(first).year, date.fromordinal(last).year + 1)
 
 
 def _placed(ids: Rows, scores: Column, size: int) -> Column:

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ..memory import HitKind, Passage
+from ..text.dates import Span
 from ..text.intents import Subject
 from ..text.repairs import takes_back
 from ..text.speech import Standing
@@ -58,18 +59,24 @@ def around(table: PassageTable, rows: Rows) -> Rows:
     return np.stack([far, near, rows, next_, beyond], axis=1)
 
 
-def asked_about(table: PassageTable, subject: Subject, exclude: Collection[str]) -> list[Besides]:
+def asked_about(
+    table: PassageTable, subject: Subject, exclude: Collection[str], days: Iterable[Span] = ()
+) -> list[Besides]:
     """What answers a question about the conversation itself, the most telling first.
 
     Of the last session: what the user said first on each subject, then the rest of the user's words, then how the
     replies begin. A session of which turns are excluded is the present one, and is not the last.
+    Of days: the same of what was said on them.
     Of the user: what holds now (`secom_core.ranking.standing.standing_rows`).
 
     Args:
         table: the passages.
         subject: what is asked about; nothing answers where it is empty.
         exclude: ids of turns that are in the prompt already.
+        days: that are asked about.
     """
+    if subject == "days":
+        return [Besides(row, "relevant") for row in _gist(table, _said_on(table, days))]
     if subject == "user":
         return [Besides(row, "standing") for row in holding(table)]
     if subject == "last session":
@@ -141,6 +148,14 @@ def _last_session(table: PassageTable, exclude: Collection[str]) -> Rows:
         return rows
     last = _in_time(table, rows)[-1]
     return np.array(_in_time(table, rows[table.session[rows] == table.session[last]]), dtype=np.int64)
+
+
+def _said_on(table: PassageTable, days: Iterable[Span]) -> Rows:
+    """The rows of what was said on days, in order."""
+    on_them = np.zeros(len(table), dtype=np.bool_)
+    for first, last in days:
+        on_them |= (table.day >= first) & (table.day <= last)
+    return np.array(_in_time(table, np.flatnonzero(on_them & (table.memory >= 0))), dtype=np.int64)
 
 
 def _gist(table: PassageTable, rows: Rows) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,14 @@ class WholeColumns(Columns):
     def days(self) -> Ints:
         """The first and the last day on which anything was said, where that is known."""
         return self._once("days", lambda: _ends(self.day[self.day > 0]))
+
+    @property
+    def years(self) -> range:
+        """The years in which anything was said."""
+        if not len(self.days):
+            return range(0)
+        first, last = self.days.tolist()
+        return range(date.fromordinal(first).year, date.fromordinal(last).year + 1)
 
     def _terms_by(self, groups: Rows) -> Reals:
         return np.asarray(np.bincount(np.maximum(groups, 0), weights=self.terms), dtype=np.float64)

@@ -1,4 +1,6 @@
-"""The days that a text speaks of: dates as they are written in English and Chinese, and days counted from its own.
+"""The days that a text speaks of: dates as they are written, and days counted from its own.
+
+In English and Chinese; the usual forms in German, Spanish, French, Japanese and Korean too.
 
 What is found serves as a hint for ranking: an expression that is missed costs nothing but that hint.
 """
@@ -13,7 +15,7 @@ from datetime import date, timedelta
 from typing import Final
 
 from .patterns import regex
-from .wording import folded_case, is_signed, signs
+from .wording import folded_case, is_signed, signs, wording
 
 Span = tuple[int, int]
 """First and last day, as `datetime.date.toordinal` counts them."""
@@ -41,6 +43,27 @@ _DAYS: Final = {
     **dict.fromkeys(("year", "年"), 365),
 }
 
+_OTHER_MONTHS: Final = {
+    language: {name: number for number, name in enumerate(names.split(), 1)}
+    for language, names in {
+        "german": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
+        "spanish": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+        "french": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    }.items()
+}
+_GERMAN: Final = tuple(_OTHER_MONTHS["german"])
+_ROMANCE: Final = (*_OTHER_MONTHS["spanish"], *_OTHER_MONTHS["french"])
+_GERMAN_MONTH, _ROMANCE_MONTH = (rf"(?P<month>{'|'.join(names)})\b" for names in (_GERMAN, _ROMANCE))
+_OTHER_WEEKDAYS: Final = {
+    name: number
+    for names in (
+        "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+        "lunes martes miércoles jueves viernes sábado domingo",
+        "lundi mardi mercredi jeudi vendredi samedi dimanche",
+    )
+    for number, name in enumerate(names.split())
+}
+
 _IN_CAPITALS: Final = tuple(month.capitalize() for month in _MONTHS)
 
 # What stands in whatever a pattern finds, one of it at least, so that most texts need none; and whether it has a digit.
@@ -51,6 +74,12 @@ _CALENDAR: Final = tuple(
         (("-",), True, r"(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})"),
         (("年",), True, r"(?P<year>\d{4})年(?:(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?)?"),
         (("月",), True, r"(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?"),
+        (("월",), True, r"(?:(?P<year>\d{4})년\s*)?(?P<number>\d{1,2})월(?:\s*(?P<day>\d{1,2})일)?"),
+        # At the beginning of a line, "3. April" is the third of a list.
+        (_GERMAN, True, rf"(?<=[\w,] )(?P<day>\d{{1,2}})\. {_GERMAN_MONTH}(?: {_YEAR})?"),
+        (_GERMAN, False, rf"\b(?:[Ii]m|[Ss]eit|[Ll]etzten) {_GERMAN_MONTH}(?: {_YEAR})?"),
+        (_ROMANCE, True, rf"\b(?P<day>\d{{1,2}})(?:er)?(?: de)? {_ROMANCE_MONTH}(?:(?: del?)? {_YEAR})?"),
+        (_ROMANCE, False, rf"\b(?:[Ee]n|[Dd]esde|[Dd]epuis) {_ROMANCE_MONTH}(?:(?: del?)? {_YEAR})?"),
         (_IN_CAPITALS, True, rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?"),
         (_IN_CAPITALS, True, rf"\b{_MONTH} {_DAY}\b(?!:)(?:,? {_YEAR})?"),
         (_IN_CAPITALS, True, rf"\b{_MONTH},?(?: of)? {_YEAR}"),
@@ -71,6 +100,16 @@ _AGO: Final = regex(
 _AGO_SIGNS: Final = signs("ago|back|earlier|前")
 _WEEKDAY_SIGNS: Final = ("day",)
 _LAST_WEEKDAY: Final = regex(r"\b(?:last|on|this past) (?P<name>mon|tue|wed|thu|fri|sat|sun)[a-z]*day\b", re.I)
+_OTHER_WEEKDAY: Final = regex(
+    r"\b(?:am|letzten|vorigen) (?P<german>(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)\b"
+    r"|\bel (?P<spanish>lunes|martes|miércoles|jueves|viernes|sábado|domingo)\b"
+    r"|\b(?P<french>lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche) dernier\b",
+    re.I,
+)
+_OTHER_WEEKDAY_SIGNS: Final = signs("|".join(_OTHER_WEEKDAYS))
+
+
+_COUNTED: Final = _LAST_WEEKDAY, _OTHER_WEEKDAY, _AGO
 
 
 def _calendar(year: int, month: int | None = None, day: int | None = None) -> tuple[date, date]:
@@ -99,23 +138,79 @@ def _day(today: date, back: int) -> tuple[date, date]:
 
 
 _RELATIVE: Final = tuple(
-    (signs(listed), regex(pattern, re.I), period, back)
-    for listed, pattern, period, back in (
-        ("today|tonight|this morning|今", r"\b(?:today|tonight|this morning)\b|今天|今晚|今早", _day, 0),
-        ("yesterday|last night|昨", r"(?<!before )\b(?:yesterday|last night)\b|昨天|昨晚|昨日", _day, 1),
-        ("before yesterday|前天", r"\bday before yesterday\b|前天", _day, 2),
-        ("this week|这|本周", r"\bthis week(?:end)?\b|这个?(?:周|星期|礼拜)|本周", _week, 0),
+    (signs(listed), wording(phrases, anywhere=anywhere), period, back)
+    for listed, phrases, anywhere, period, back in (
         (
-            "last week|past week|previous week|上",
-            r"\b(?:last|past|previous) week(?:end)?\b|上个?(?:周|星期|礼拜)",
+            "today|tonight|this morning|今|heute|hoy|aujourd|오늘",
+            "today|tonight|this morning|heute|hoy|aujourd'hui",
+            "今天|今晚|今早|今日|오늘",
+            _day,
+            0,
+        ),
+        (
+            "yesterday|last night|昨|gestern|ayer|hier|어제",
+            # "Hier" is "here" in German.
+            r"""
+            (?<!before\x20)(?:yesterday|last night)|gestern|ayer
+            (?:nous|vous|tu|avons|j'ai)\b.{0,80}(?<!avant-)\bhier|hier\b.{0,80}\b(?:nous|vous|tu|avons|j'ai)
+            """,
+            "昨天|昨晚|(?<!一)昨日|어제",
+            _day,
+            1,
+        ),
+        (
+            "before yesterday|前天|vorgestern|anteayer|avant-hier|一昨日|おととい|그저께",
+            "day before yesterday|vorgestern|anteayer|avant-hier",
+            "前天|一昨日|おととい|그저께",
+            _day,
+            2,
+        ),
+        (
+            "this week|这|本周|diese woche|esta semana|cette semaine|今週|이번",
+            "this week(?:end)?|diese woche|esta semana|cette semaine",
+            r"这个?(?:周|星期|礼拜)|本周|今週|이번\s?주",
+            _week,
+            0,
+        ),
+        (
+            "last week|past week|previous week|上|woche|semana|semaine|先週|지난",
+            r"""
+            (?:last|past|previous) week(?:end)?|(?:letzte|vorige)[nr]? woche
+            semana pasada|semaine dernière
+            """,
+            r"上个?(?:周|星期|礼拜)|先週|지난\s?주",
             _week,
             1,
         ),
-        ("this month|本月|这个月", r"\bthis month\b|这个月|本月", _month, 0),
-        ("last month|past month|previous month|上", r"\b(?:last|past|previous) month\b|上个?月", _month, 1),
-        ("this year|今年", r"\bthis year\b|今年", _year, 0),
-        ("last year|past year|previous year|去年", r"\b(?:last|past|previous) year\b|去年", _year, 1),
-        ("前年", r"前年", _year, 2),
+        (
+            "this month|本月|这个月|diesen monat|este mes|ce mois|今月|이번",
+            "this month|diesen monat|este mes|ce mois-ci",
+            r"这个月|本月|今月|이번\s?달",
+            _month,
+            0,
+        ),
+        (
+            "last month|past month|previous month|上|monat|mes pasado|mois dernier|先月|지난",
+            "(?:last|past|previous) month|(?:letzten|vorigen) monat|mes pasado|mois dernier",
+            r"上个?月|先月|지난\s?달",
+            _month,
+            1,
+        ),
+        (
+            "this year|今年|dieses jahr|este año|cette année|올해",
+            "this year|dieses jahr|este año|cette année",
+            "今年|올해",
+            _year,
+            0,
+        ),
+        (
+            "last year|past year|previous year|去年|jahr|año pasado|année dernière|l'an|작년",
+            "(?:last|past|previous) year|(?:letztes|voriges) jahr|año pasado|année dernière|l'an dernier",
+            "去年|작년",
+            _year,
+            1,
+        ),
+        ("前年", "", "前年", _year, 2),
     )
 )
 
@@ -138,6 +233,13 @@ def spans(text: str, today: date | None, years: Iterable[int] = ()) -> list[Span
     return list(dict.fromkeys((first.toordinal(), last.toordinal()) for first, last in found))
 
 
+def without_days(text: str) -> str:
+    """The text without the words by which `spans` finds days in it."""
+    for pattern in (*(each[2] for each in _CALENDAR), *(each[1] for each in _RELATIVE), *_COUNTED):
+        text = pattern.sub(" ", text)
+    return text
+
+
 def _written(text: str, years: list[int]) -> Iterator[tuple[date, date]]:
     digit = _DIGIT.search(text) is not None
     for listed, has_digit, pattern in _CALENDAR:
@@ -150,10 +252,15 @@ def _written(text: str, years: list[int]) -> Iterator[tuple[date, date]]:
 
 def _dates(parts: dict[str, str | None], years: list[int]) -> Iterator[tuple[date, date]]:
     named, number, day, year = (parts.get(each) for each in ("month", "number", "day", "year"))
-    month = _MONTHS.index(named[:3].lower()) + 1 if named else int(number) if number else None
+    month = _month_number(named) if named else int(number) if number else None
     for possible in [int(year)] if year else years:
         with suppress(ValueError):
             yield _calendar(possible, month, int(day) if day else None)
+
+
+def _month_number(name: str) -> int:
+    found = (months[name] for months in _OTHER_MONTHS.values() if name in months)
+    return next(found, 0) or _MONTHS.index(name[:3].lower()) + 1
 
 
 def _counted(text: str, today: date) -> Iterator[tuple[date, date]]:
@@ -164,10 +271,15 @@ def _counted(text: str, today: date) -> Iterator[tuple[date, date]]:
         if is_signed(folded, listed) and pattern.search(text):
             yield period(today, back)
     for match in _LAST_WEEKDAY.finditer(text) if is_signed(folded, _WEEKDAY_SIGNS) else ():
-        back = (today.weekday() - _WEEKDAYS.index(match["name"].lower()) - 1) % 7 + 1
-        yield _day(today, back)
+        yield _last_weekday(today, _WEEKDAYS.index(match["name"].lower()))
+    for match in _OTHER_WEEKDAY.finditer(text) if is_signed(folded, _OTHER_WEEKDAY_SIGNS) else ():
+        yield _last_weekday(today, _OTHER_WEEKDAYS[match[match.lastgroup or 0].lower()])
     for match in _AGO.finditer(text) if is_signed(folded, _AGO_SIGNS) else ():
         yield _ago(match, today)
+
+
+def _last_weekday(today: date, weekday: int) -> tuple[date, date]:
+    return _day(today, (today.weekday() - weekday - 1) % 7 + 1)
 
 
 def _ago(match: re.Match[str], today: date) -> tuple[date, date]:

@@ -11,12 +11,14 @@ from functools import cache
 from itertools import chain
 from typing import Final, Literal
 
+from .dates import without_days
 from .patterns import regex
 from .terms import terms
 from .wording import wording
 
-Subject = Literal["", "last session", "user"]
-"""What of the conversation is asked about; empty where it is about something else."""
+Subject = Literal["", "last session", "user", "days"]
+"""What of the conversation is asked about, such as what was said on the days that are named; empty where it is about
+something else."""
 
 # Compiled at once: every query is looked at.
 _LAST: Final = wording(
@@ -48,6 +50,28 @@ _CONTINUE: Final = wording(
 ).search
 """What goes on with the conversation that it is in, or with the last one where it begins one."""
 
+_SAID: Final = wording(
+    r"""
+    what (?:did|had|have) (?:I|we|you)\b.{0,40}\b(?:say|said|tell|told|talk\w*|speak|spoke|mention\w*|ask(?:ed)?)
+    what (?:did|had|have) (?:I|we|you)\b.{0,40}\b(?:discuss\w*|chat\w*|cover\w*|wr[io]te)
+    what (?:was|were) (?:I|we|you) (?:talking|saying|discussing|chatting)|what (?:was|happened|came up|went on)
+    (?:summari[sz]e|recap) (?:what|our|the|my)|what (?:was|were) (?:our|the|my) \w+ about
+    (?:worüber|wovon|was)\b.{0,60}\b(?:gesprochen|geredet|besprochen|unterhalten|gesagt|erzählt|geschrieben|gefragt)
+    was (?:war|ist)\b|fass\w* .{0,60}\bzusammen
+    (?:de|sobre) qué (?:hablamos|charlamos|hablábamos|hablé)|qué (?:te )?(?:dije|dijiste|conté|comenté|pasó|comentamos)
+    de quoi (?:avons-nous|avions-nous|on a|a-t-on|nous avons|ai-je)|qu'(?:ai-je|avons-nous|est-ce que|est-il)
+    que s'est-il passé
+    """,
+    anywhere=r"""
+    (?:聊|说|讲|谈|讨论)(?:了|过|到)?(?:些|的)?(?:什么|哪些|啥)|发生了?什么
+    (?:何|なに)(?:を|について|のこと).{0,4}(?:話|言|相談|聞)|どんな話|何があ
+    """,
+).search
+"""What was said, or happened; with a day it asks for what was said on that day, where it tells nothing else."""
+
+_NAMES: Final = regex("[ァ-ヺー]{2}|[가-힣]").search
+"""What the words below do not tell from those of a conversation."""
+
 _USER: Final = wording(
     r"""
     what (?:do|can|did) you (?:(?:already|actually|still) )?(?:know|remember|recall|tell|learn)\b.{0,20} (?:me|myself)
@@ -74,7 +98,7 @@ _CONVERSATION_WORDS: Final = {
         last time session conversation chat talk talked discuss discussed discussion speak spoke stop stopped leave
         left previous previously prior continue carry pick resume know remember recall remind learn learned told tell
         profile summarise summarize describe cover covered get end something anything everything thing things topic
-        much far actual already please recap go
+        much far actual already please recap go say said mention mentioned ask asked write wrote happen happened
         """,
     "german": """
         letztes letzten letzter letzte voriges vorigen mal sitzung gespräch unterhaltung thema chat gesprochen
@@ -82,23 +106,25 @@ _CONVERSATION_WORDS: Final = {
         weiter weitermachen mach machen weißt kennst erinnerst
         beschreib alles etwas bitte gemacht worüber wovon worum ging dran zuletzt eigentlich fass zusammen lass
         beim gemerkt sagen sag erzähl erzählt haben habe hast hat kannst kann womit unser unserem unseren unserer
+        gesagt geschrieben gefragt los passiert ist war
         """,
     "spanish": """
         mí sobre acerca qué última vez hablamos hablar hablando
         estábamos hablado sesión conversación charla tema quedamos dejamos dejar
-        sabes saber recuerdas recordar soy dime todo algo continuar seguimos
+        sabes saber recuerdas recordar soy dime todo algo continuar seguimos dije dijiste conté comenté comentamos
+        charlamos hablé pasó
         """,
     "french": """
         a on quoi dernière fois parlé parler parlions
         séance session conversation discussion sujet sais savoir rappelles étions
-        suis dis tout quelque chose continuer reprendre propos
+        suis dis tout quelque chose continuer reprendre propos dit raconté discuté passé
         """,
 }
 """Words of questions about a conversation, by language."""
 
 _CONVERSATION_HAN: Final = frozenset(
     "上一次回我们咱你您聊说讲谈讨论话题对天会内容到哪里儿了些什么啥的是关于继续接着之前停在进行吧呢吗总结下请还记得那"
-    "知道解谁认识多少情况信息事介绍描述自己有过"
+    "知道解谁认识多少情况信息事介绍描述自己有过发生"
     "前私僕俺何話誰覚教今間度"
 )
 """Chinese characters of questions about a conversation."""
@@ -224,7 +250,15 @@ def subject(query: str, *, follows: bool = False) -> Subject:
         return ""
     last = _LAST(query) or (not follows and _CONTINUE(query))
     found: Subject = "user" if _USER(query) else "last session" if last else ""
-    return found if found and not _tells_of_others(query) else ""
+    if found and not _tells_of_others(query):
+        return found
+    return "days" if (last or _SAID(query)) and _names_days_alone(query) else ""
+
+
+def _names_days_alone(query: str) -> bool:
+    """Whether a question about what was said tells when, and nothing of what it was about."""
+    rest = without_days(query)
+    return rest != query and not _NAMES(rest) and not _tells_of_others(rest)
 
 
 def _tells_of_others(query: str) -> bool:

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from secom_core.text.dates import spans
+from secom_core.text.dates import spans, without_days
 
 TODAY = date(2023, 5, 8)  # a Monday
 
@@ -40,6 +40,26 @@ def days(text: str, today: date | None = TODAY, years=()) -> list[tuple[str, str
         ("上个月", "2023-04-01", "2023-04-30"),
         ("去年", "2022-01-01", "2022-12-31"),
         ("十天前", "2023-04-28", "2023-04-28"),
+        ("am 3. Mai 2022", "2022-05-03", "2022-05-03"),
+        ("im Januar 2022", "2022-01-01", "2022-01-31"),
+        ("gestern", "2023-05-07", "2023-05-07"),
+        ("vorgestern", "2023-05-06", "2023-05-06"),
+        ("letzte Woche", "2023-05-01", "2023-05-07"),
+        ("am Freitag", "2023-05-05", "2023-05-05"),
+        ("el 3 de mayo de 2022", "2022-05-03", "2022-05-03"),
+        ("en enero", "2023-01-01", "2023-01-31"),
+        ("ayer", "2023-05-07", "2023-05-07"),
+        ("la semana pasada", "2023-05-01", "2023-05-07"),
+        ("el lunes", "2023-05-01", "2023-05-01"),
+        ("le 1er mai 2022", "2022-05-01", "2022-05-01"),
+        ("De quoi avons-nous parlé hier ?", "2023-05-07", "2023-05-07"),
+        ("De quoi avons-nous parlé avant-hier ?", "2023-05-06", "2023-05-06"),
+        ("lundi dernier", "2023-05-01", "2023-05-01"),
+        ("昨日", "2023-05-07", "2023-05-07"),
+        ("一昨日", "2023-05-06", "2023-05-06"),
+        ("先週", "2023-05-01", "2023-05-07"),
+        ("2022년 5월 3일에", "2022-05-03", "2022-05-03"),
+        ("지난주", "2023-05-01", "2023-05-07"),
     ],
 )
 def test_what_is_written(text: str, first: str, last: str) -> None:
@@ -47,7 +67,9 @@ def test_what_is_written(text: str, first: str, last: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "You may march on.", "May I ask?", "at 10:30", "for 3 days", "31 February 2023", "99月", "0000-00-00"]
+    "text",
+    ["", "You may march on.", "May I ask?", "at 10:30", "for 3 days", "31 February 2023", "99月", "0000-00-00"]
+    + ["Ich wohne hier.", "3. April: sow the peas\n4. Mai: water them", "el martillo", "en marcha"],
 )
 def test_what_is_no_date(text: str) -> None:
     assert days(text) == []
@@ -78,3 +100,16 @@ def test_letters_that_are_another_case_of_a_sign_are_found(said: str) -> None:
     """What a pattern finds in any case must not be refused for want of its sign."""
     plain = said.translate({0x17F: "s", 0x130: "i", 0x131: "i", 0x212A: "k"}).lower()
     assert days(said) == days(plain) != []
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        ("What did we say on May 3, 2023 about tea?", "What did we say on about tea?"),
+        ("Was war vorgestern los?", "Was war los?"),
+        ("5月3日に何を話した？", "に何を話した？"),
+        ("No day at all.", "No day at all."),
+    ],
+)
+def test_a_text_without_its_days(text: str, rest: str) -> None:
+    assert " ".join(without_days(text).split()) == rest

@@ -242,6 +242,43 @@ def test_questions_that_look_like_them(language: str) -> None:
     assert {line: subject(line) for line in asked} == dict.fromkeys(asked, "")
 
 
+OF_DAYS = """
+    What did we talk about on May 3?
+    What did I say yesterday?
+    What did you tell me on 3 June 2023?
+    What did we discuss last week?
+    What happened last Friday?
+    Can you summarize our conversation of 2023-05-03?
+    Worüber haben wir am 3. Mai gesprochen?
+    Was habe ich dir gestern erzählt?
+    Was war letzte Woche?
+    ¿De qué hablamos ayer?
+    ¿Qué te dije el 3 de mayo?
+    De quoi avons-nous parlé le 3 mai ?
+    Qu'est-ce que j'ai dit hier ?
+    2026年5月3日我们谈了什么？
+    昨天我说了什么？
+    上周我们讨论了哪些话题？
+    5月3日に何を話しましたか？
+"""
+OF_MORE_THAN_DAYS = """
+    What did we say about the kitchen on May 3?
+    What did my sister do yesterday?
+    Where was I on May 3?
+    What is due on Friday?
+    Was hat Anna gestern gekauft?
+    ¿Qué compré ayer?
+    昨天我妹妹买了什么？
+    カメラについて5月3日に何を話しましたか？
+"""
+
+
+def test_questions_about_what_was_said_on_days() -> None:
+    assert {line: subject(line) for line in lines(OF_DAYS)} == dict.fromkeys(lines(OF_DAYS), "days")
+    others = lines(OF_MORE_THAN_DAYS)
+    assert {line: subject(line) for line in others} == dict.fromkeys(others, "")
+
+
 def test_a_page_is_no_question_about_the_conversation() -> None:
     assert subject("What did we talk about last time? " + "Here is the whole draft again. " * 10) == ""
     assert subject("") == subject(" ") == subject("???") == ""

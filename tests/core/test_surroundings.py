@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -203,6 +204,59 @@ def test_a_long_last_session_is_shown_by_what_the_user_said_on_each_subject(week
     recall = week.recall(SCOPE, "What did we talk about last time?", token_budget=200)
     assert "How do I service the loom?" in recall.text
     assert "what about the shuttle?" in recall.text
+    assert recall.tokens <= 200
+
+
+DIARY = {
+    "english": [
+        "Our cat went to the vet.",
+        "I want to book a train to Trieste.",
+        "We talked about tiles for the kitchen.",
+    ],
+    "german": [
+        "Die Katze war beim Tierarzt.",
+        "Ich will einen Zug nach Triest buchen.",
+        "Wir haben über Fliesen gesprochen.",
+    ],
+    "chinese": ["我们家的猫去看了医生。", "想订一张去成都的火车票。", "我们谈了装修的事，厨房要换瓷砖。"],
+}
+ON_THE_THIRD = [
+    ("english", "What did we talk about on May 3?"),
+    ("english", "What did I say on 2026-05-03?"),
+    ("english", "What did we talk about the day before yesterday?"),
+    ("german", "Worüber haben wir am 3. Mai gesprochen?"),
+    ("german", "Was habe ich dir vorgestern erzählt?"),
+    ("chinese", "2026年5月3日我们谈了什么？"),
+    ("chinese", "前天我们聊了什么？"),
+]
+
+
+@pytest.mark.parametrize(("language", "query"), ON_THE_THIRD)
+def test_what_was_said_on_a_day_is_what_was_said_on_that_day(tmp_path: Path, language: str, query: str) -> None:
+    said = DIARY[language]
+    with MemoryBank.open(tmp_path / "diary.db") as bank:
+        for day, text in zip((1, 3, 4), said, strict=True):
+            at = datetime(2026, 5, day, 9, tzinfo=timezone.utc)
+            bank.remember(SCOPE, [{"role": "user", "content": text}], session=f"May {day}", at=at, close=True)
+    with MemoryBank.open(tmp_path / "diary.db") as bank:
+        recall = bank.recall(SCOPE, query, token_budget=60, now=datetime(2026, 5, 5, tzinfo=timezone.utc))
+    assert [hit.text.removeprefix("user: ") for hit in recall.hits if hit.relevance > 0.5] == [said[1]]
+    assert recall.confidence > 0.5
+
+
+def test_of_a_day_with_long_replies_each_thing_that_the_user_said_is_shown() -> None:
+    reply = "First tighten every screw of the frame, then oil the chain and wait for an hour. " * 60
+    asked = ["How do I service the loom?", "And what about the shuttle?", "Which oil is best?"]
+    with MemoryBank.open() as bank:
+        for day in (3, 4):
+            said = [
+                {"role": role, "content": f"{text} {day}" if role == "user" else text}
+                for each in asked
+                for role, text in (("user", each), ("assistant", reply))
+            ]
+            bank.remember(SCOPE, said, session=f"{day}", at=datetime(2026, 5, day, tzinfo=timezone.utc), close=True)
+        recall = bank.recall(SCOPE, "What did we talk about on May 3?", token_budget=200)
+    assert all(f"{each} 3" in recall.text for each in asked)
     assert recall.tokens <= 200
 
 
