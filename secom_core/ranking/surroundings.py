@@ -66,7 +66,7 @@ def asked_about(
 
     Of the last session: what the user said first on each subject, then the rest of the user's words, then how the
     replies begin. A session of which turns are excluded is the present one, and is not the last.
-    Of days: the same of what was said on them.
+    Of the first session, and of days: the same of what was said then.
     Of the user: what holds now (`secom_core.ranking.standing.standing_rows`).
 
     Args:
@@ -81,6 +81,8 @@ def asked_about(
         return [Besides(row, "standing") for row in holding(table)]
     if subject == "last session":
         return [Besides(row, "recent") for row in _gist(table, _last_session(table, exclude))]
+    if subject == "first session":
+        return [Besides(row, "relevant") for row in _gist(table, _first_session(table))]
     return []
 
 
@@ -148,6 +150,12 @@ def _last_session(table: PassageTable, exclude: Collection[str]) -> Rows:
         return rows
     last = _in_time(table, rows)[-1]
     return np.array(_in_time(table, rows[table.session[rows] == table.session[last]]), dtype=np.int64)
+
+
+def _first_session(table: PassageTable) -> Rows:
+    """The rows of the session that was begun first, in order."""
+    rows = np.array(_in_time(table, np.flatnonzero(table.memory >= 0)), dtype=np.int64)
+    return rows[table.session[rows] == table.session[rows[0]]] if len(rows) else rows
 
 
 def _said_on(table: PassageTable, days: Iterable[Span]) -> Rows:

@@ -16,7 +16,7 @@ from .patterns import regex
 from .terms import terms
 from .wording import wording
 
-Subject = Literal["", "last session", "user", "days"]
+Subject = Literal["", "first session", "last session", "user", "days"]
 """What of the conversation is asked about, such as what was said on the days that are named; empty where it is about
 something else."""
 
@@ -39,6 +39,22 @@ _LAST: Final = wording(
     (?:前回|この前|この間).{0,12}(?:話|何|どこ)|どこまで(?:話|やり)|(?:지난번|저번).{0,15}(?:이야기|얘기|무슨|뭐)|어디까지
     上(?:一)?次|上回|(?:聊|说|讲|谈|停在|进行)到?哪
     之前.{0,6}(?:聊|谈|说)(?:了|过)?(?:些)?什么
+    """,
+).search
+_FIRST: Final = wording(
+    r"""
+    first (?:time|session|conversation|chat|discussion|talk|topic|message|question|thing) (?:\w+ )?(?:we|I|you|of)
+    (?:in|during|at|was|were) (?:our|my|your|the) (?:very )?first (?:session|conversation|chat|discussion|talk|topic)
+    (?:was|were) (?:our|my|your) (?:very )?first (?:message|question|words)|(?:we|I|you) \w+ (?:about )?the first time
+    (?:how|where|what) did (?:we|our \w+|this \w+) (?:start|begin)|what did (?:I|we|you) \w+ (?:\w+ )?first
+    (?:aller)?erste[mnrs]? (?:mal|sitzung|gespräch|unterhaltung|thema|chat|nachricht|frage)
+    (?:zuerst|zu(?:m)? beginn|(?:ganz )?am anfang)\b.{0,20}\b(?:gesprochen|geredet|besprochen|gesagt|erzählt|gefragt)
+    primera (?:vez|conversación|sesión|charla|pregunta)
+    première (?:fois|conversation|discussion|session|question)
+    """,
+    anywhere=r"""
+    (?:第一次|最开始|最初|一开始).{0,6}(?:聊|说|讲|谈|讨论|对话|问)
+    (?:最初|はじめて|初めて|一番初め).{0,6}(?:話|言|相談|聞)
     """,
 ).search
 _CONTINUE: Final = wording(
@@ -99,6 +115,7 @@ _CONVERSATION_WORDS: Final = {
         left previous previously prior continue carry pick resume know remember recall remind learn learned told tell
         profile summarise summarize describe cover covered get end something anything everything thing things topic
         much far actual already please recap go say said mention mentioned ask asked write wrote happen happened
+        first begin began start started message question
         """,
     "german": """
         letztes letzten letzter letzte voriges vorigen mal sitzung gespräch unterhaltung thema chat gesprochen
@@ -106,25 +123,26 @@ _CONVERSATION_WORDS: Final = {
         weiter weitermachen mach machen weißt kennst erinnerst
         beschreib alles etwas bitte gemacht worüber wovon worum ging dran zuletzt eigentlich fass zusammen lass
         beim gemerkt sagen sag erzähl erzählt haben habe hast hat kannst kann womit unser unserem unseren unserer
-        gesagt geschrieben gefragt los passiert ist war
+        gesagt geschrieben gefragt los passiert ist war erste ersten erstes erster erstem allererste allererstes
+        anfang beginn zuerst nachricht frage ganz
         """,
     "spanish": """
         mí sobre acerca qué última vez hablamos hablar hablando
         estábamos hablado sesión conversación charla tema quedamos dejamos dejar
         sabes saber recuerdas recordar soy dime todo algo continuar seguimos dije dijiste conté comenté comentamos
-        charlamos hablé pasó
+        charlamos hablé pasó primera pregunta
         """,
     "french": """
         a on quoi dernière fois parlé parler parlions
         séance session conversation discussion sujet sais savoir rappelles étions
-        suis dis tout quelque chose continuer reprendre propos dit raconté discuté passé
+        suis dis tout quelque chose continuer reprendre propos dit raconté discuté passé première question
         """,
 }
 """Words of questions about a conversation, by language."""
 
 _CONVERSATION_HAN: Final = frozenset(
     "上一次回我们咱你您聊说讲谈讨论话题对天会内容到哪里儿了些什么啥的是关于继续接着之前停在进行吧呢吗总结下请还记得那"
-    "知道解谁认识多少情况信息事介绍描述自己有过发生"
+    "知道解谁认识多少情况信息事介绍描述自己有过发生第最初始开问"
     "前私僕俺何話誰覚教今間度"
 )
 """Chinese characters of questions about a conversation."""
@@ -249,7 +267,7 @@ def subject(query: str, *, follows: bool = False) -> Subject:
     if len(query) > _LONGEST:
         return ""
     last = _LAST(query) or (not follows and _CONTINUE(query))
-    found: Subject = "user" if _USER(query) else "last session" if last else ""
+    found: Subject = "user" if _USER(query) else "first session" if _FIRST(query) else "last session" if last else ""
     if found and not _tells_of_others(query):
         return found
     return "days" if (last or _SAID(query)) and _names_days_alone(query) else ""

@@ -68,8 +68,10 @@ def test_what_is_written(text: str, first: str, last: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "You may march on.", "May I ask?", "at 10:30", "for 3 days", "31 February 2023", "99月", "0000-00-00"]
-    + ["Ich wohne hier.", "3. April: sow the peas\n4. Mai: water them", "el martillo", "en marcha"],
+    [
+        *("", "You may march on.", "May I ask?", "at 10:30", "for 3 days", "31 February 2023", "99月", "0000-00-00"),
+        *("Ich wohne hier.", "3. April: sow the peas\n4. Mai: water them", "el martillo", "en marcha"),
+    ],
 )
 def test_what_is_no_date(text: str) -> None:
     assert days(text) == []

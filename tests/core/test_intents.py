@@ -242,6 +242,35 @@ def test_questions_that_look_like_them(language: str) -> None:
     assert {line: subject(line) for line in asked} == dict.fromkeys(asked, "")
 
 
+OF_THE_FIRST = """
+    What was the very first thing we talked about?
+    What did we talk about in our first conversation?
+    What was my first question to you?
+    What did I tell you first?
+    How did we start?
+    Worüber haben wir im ersten Gespräch geredet?
+    Was habe ich dir ganz am Anfang erzählt?
+    ¿De qué hablamos la primera vez?
+    De quoi avons-nous parlé la première fois ?
+    我们第一次聊了什么？
+    最初に何を話しましたか？
+"""
+NOT_OF_THE_FIRST = """
+    What was the first thing I bought for the kitchen?
+    When was the first time I went to Lisbon?
+    Which book did I read first?
+    How did the project start?
+    Wann war ich das erste Mal in Wien?
+    我第一次去上海是什么时候？
+"""
+
+
+def test_questions_about_the_first_session() -> None:
+    assert {line: subject(line) for line in lines(OF_THE_FIRST)} == dict.fromkeys(lines(OF_THE_FIRST), "first session")
+    others = lines(NOT_OF_THE_FIRST)
+    assert {line: subject(line) for line in others} == dict.fromkeys(others, "")
+
+
 OF_DAYS = """
     What did we talk about on May 3?
     What did I say yesterday?

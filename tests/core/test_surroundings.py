@@ -167,7 +167,7 @@ def test_a_pasted_page_is_cut_before_it_is_embedded() -> None:
     assert recall.query == page
 
 
-# -- the last session -------------------------------------------------------------------------------------------------
+# -- the first and the last session ------------------------------------------------------------------------------------
 
 LAST_TIME = ["What did we talk about last time?", "Worüber haben wir letztes Mal gesprochen?", "我们上次聊了什么？"]
 
@@ -205,6 +205,21 @@ def test_a_long_last_session_is_shown_by_what_the_user_said_on_each_subject(week
     assert "How do I service the loom?" in recall.text
     assert "what about the shuttle?" in recall.text
     assert recall.tokens <= 200
+
+
+FIRST = [
+    "What did we talk about the first time?",
+    "Worüber haben wir im ersten Gespräch geredet?",
+    "我们第一次聊了什么？",
+]
+
+
+@pytest.mark.parametrize("query", FIRST)
+def test_the_first_time_is_the_first_session(week: MemoryBank, query: str) -> None:
+    recall = week.recall(SCOPE, query, token_budget=120)
+    assert "repainting the kitchen" in recall.text
+    assert "A warm grey" in recall.text
+    assert recall.confidence > 0.5
 
 
 DIARY = {
