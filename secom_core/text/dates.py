@@ -12,10 +12,12 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from .patterns import regex
 from .wording import folded_case, is_signed, signs, wording
+
+_Form: TypeAlias = tuple[tuple[str, ...], bool, re.Pattern[str]]
 
 Span = tuple[int, int]
 """First and last day, as `datetime.date.toordinal` counts them."""
@@ -36,6 +38,12 @@ _NUMBERS: Final = {
     **{word: number for number, word in enumerate("四五六七八九十", 4)},
 }
 _COUNT: Final = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+_SHORT: Final = 200
+_OTHER_WORDS: Final = (
+    *(" der ", " die ", " und ", " ich ", " wir ", " que ", " el ", " en ", " los ", " le ", " la ", " les ", " nous "),
+    *"のはを가이는을에",
+)
+"""One of these stands in a text of that many characters in a language other than English and Chinese."""
 _DAYS: Final = {
     **dict.fromkeys(("day", "天"), 1),
     **dict.fromkeys(("week", "周", "星期", "礼拜"), 7),
@@ -74,12 +82,6 @@ _CALENDAR: Final = tuple(
         (("-",), True, r"(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})"),
         (("年",), True, r"(?P<year>\d{4})年(?:(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?)?"),
         (("月",), True, r"(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?"),
-        (("월",), True, r"(?:(?P<year>\d{4})년\s*)?(?P<number>\d{1,2})월(?:\s*(?P<day>\d{1,2})일)?"),
-        # At the beginning of a line, "3. April" is the third of a list.
-        (_GERMAN, True, rf"(?<=[\w,] )(?P<day>\d{{1,2}})\. {_GERMAN_MONTH}(?: {_YEAR})?"),
-        (_GERMAN, False, rf"\b(?:[Ii]m|[Ss]eit|[Ll]etzten) {_GERMAN_MONTH}(?: {_YEAR})?"),
-        (_ROMANCE, True, rf"\b(?P<day>\d{{1,2}})(?:er)?(?: de)? {_ROMANCE_MONTH}(?:(?: del?)? {_YEAR})?"),
-        (_ROMANCE, False, rf"\b(?:[Ee]n|[Dd]esde|[Dd]epuis) {_ROMANCE_MONTH}(?:(?: del?)? {_YEAR})?"),
         (_IN_CAPITALS, True, rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?"),
         (_IN_CAPITALS, True, rf"\b{_MONTH} {_DAY}\b(?!:)(?:,? {_YEAR})?"),
         (_IN_CAPITALS, True, rf"\b{_MONTH},?(?: of)? {_YEAR}"),
@@ -89,6 +91,17 @@ _CALENDAR: Final = tuple(
             rf"\b(?:[Ii]n|[Ss]ince|[Dd]uring|[Ll]ast|[Tt]his|[Bb]y|[Oo]f|[Ee]arly|[Ll]ate|[Uu]ntil) {_MONTH}",
         ),
         (("19", "20"), True, rf"\b{_YEAR}\b"),
+    )
+)
+_OTHER_CALENDAR: Final = tuple(
+    (listed, has_digit, regex(pattern))
+    for listed, has_digit, pattern in (
+        (("월",), True, r"(?:(?P<year>\d{4})년\s*)?(?P<number>\d{1,2})월(?:\s*(?P<day>\d{1,2})일)?"),
+        # At the beginning of a line, "3. April" is the third of a list.
+        (_GERMAN, True, rf"(?<=[\w,] )(?P<day>\d{{1,2}})\. {_GERMAN_MONTH}(?: {_YEAR})?"),
+        (_GERMAN, False, rf"\b(?:[Ii]m|[Ss]eit|[Ll]etzten) {_GERMAN_MONTH}(?: {_YEAR})?"),
+        (_ROMANCE, True, rf"\b(?P<day>\d{{1,2}})(?:er)?(?: de)? {_ROMANCE_MONTH}(?:(?: del?)? {_YEAR})?"),
+        (_ROMANCE, False, rf"\b(?:[Ee]n|[Dd]esde|[Dd]epuis) {_ROMANCE_MONTH}(?:(?: del?)? {_YEAR})?"),
     )
 )
 _DIGIT: Final = regex(r"\d")
@@ -138,79 +151,73 @@ def _day(today: date, back: int) -> tuple[date, date]:
 
 
 _RELATIVE: Final = tuple(
+    (signs(listed), regex(pattern, re.I), period, back)
+    for listed, pattern, period, back in (
+        ("today|tonight|this morning|今", r"\b(?:today|tonight|this morning)\b|今天|今晚|今早", _day, 0),
+        ("yesterday|last night|昨", r"(?<!before )\b(?:yesterday|last night)\b|昨天|昨晚|(?<!一)昨日", _day, 1),
+        ("before yesterday|前天", r"\bday before yesterday\b|前天", _day, 2),
+        ("this week|这|本周", r"\bthis week(?:end)?\b|这个?(?:周|星期|礼拜)|本周", _week, 0),
+        (
+            "last week|past week|previous week|上",
+            r"\b(?:last|past|previous) week(?:end)?\b|上个?(?:周|星期|礼拜)",
+            _week,
+            1,
+        ),
+        ("this month|本月|这个月", r"\bthis month\b|这个月|本月", _month, 0),
+        ("last month|past month|previous month|上", r"\b(?:last|past|previous) month\b|上个?月", _month, 1),
+        ("this year|今年", r"\bthis year\b|今年", _year, 0),
+        ("last year|past year|previous year|去年", r"\b(?:last|past|previous) year\b|去年", _year, 1),
+        ("前年", r"前年", _year, 2),
+    )
+)
+
+
+_OTHER_RELATIVE: Final = tuple(
     (signs(listed), wording(phrases, anywhere=anywhere), period, back)
     for listed, phrases, anywhere, period, back in (
+        ("heute|hoy|aujourd|今日|오늘", "heute|hoy|aujourd'hui", "今日|오늘", _day, 0),
         (
-            "today|tonight|this morning|今|heute|hoy|aujourd|오늘",
-            "today|tonight|this morning|heute|hoy|aujourd'hui",
-            "今天|今晚|今早|今日|오늘",
-            _day,
-            0,
-        ),
-        (
-            "yesterday|last night|昨|gestern|ayer|hier|어제",
+            "gestern|ayer|hier|昨日|어제",
             # "Hier" is "here" in German.
             r"""
-            (?<!before\x20)(?:yesterday|last night)|gestern|ayer
+            gestern|ayer
             (?:nous|vous|tu|avons|j'ai)\b.{0,80}(?<!avant-)\bhier|hier\b.{0,80}\b(?:nous|vous|tu|avons|j'ai)
             """,
-            "昨天|昨晚|(?<!一)昨日|어제",
+            "어제",
             _day,
             1,
         ),
         (
-            "before yesterday|前天|vorgestern|anteayer|avant-hier|一昨日|おととい|그저께",
-            "day before yesterday|vorgestern|anteayer|avant-hier",
-            "前天|一昨日|おととい|그저께",
+            "vorgestern|anteayer|avant|一昨|おと|그저",
+            "vorgestern|anteayer|avant-hier",
+            "一昨日|おととい|그저께",
             _day,
             2,
         ),
+        ("diese|esta|cette|今週|이번", "diese woche|esta semana|cette semaine", r"今週|이번\s?주", _week, 0),
         (
-            "this week|这|本周|diese woche|esta semana|cette semaine|今週|이번",
-            "this week(?:end)?|diese woche|esta semana|cette semaine",
-            r"这个?(?:周|星期|礼拜)|本周|今週|이번\s?주",
-            _week,
-            0,
-        ),
-        (
-            "last week|past week|previous week|上|woche|semana|semaine|先週|지난",
-            r"""
-            (?:last|past|previous) week(?:end)?|(?:letzte|vorige)[nr]? woche
-            semana pasada|semaine dernière
-            """,
-            r"上个?(?:周|星期|礼拜)|先週|지난\s?주",
+            "woche|semana|semaine|先週|지난",
+            "(?:letzte|vorige)[nr]? woche|semana pasada|semaine dernière",
+            r"先週|지난\s?주",
             _week,
             1,
         ),
+        ("diesen|este|ce mois|今月|이번", "diesen monat|este mes|ce mois-ci", r"今月|이번\s?달", _month, 0),
         (
-            "this month|本月|这个月|diesen monat|este mes|ce mois|今月|이번",
-            "this month|diesen monat|este mes|ce mois-ci",
-            r"这个月|本月|今月|이번\s?달",
-            _month,
-            0,
-        ),
-        (
-            "last month|past month|previous month|上|monat|mes pasado|mois dernier|先月|지난",
-            "(?:last|past|previous) month|(?:letzten|vorigen) monat|mes pasado|mois dernier",
-            r"上个?月|先月|지난\s?달",
+            "monat|mes|mois|先月|지난",
+            "(?:letzten|vorigen) monat|mes pasado|mois dernier",
+            r"先月|지난\s?달",
             _month,
             1,
         ),
+        ("dieses|este|cette|올해", "dieses jahr|este año|cette année", "올해", _year, 0),
         (
-            "this year|今年|dieses jahr|este año|cette année|올해",
-            "this year|dieses jahr|este año|cette année",
-            "今年|올해",
-            _year,
-            0,
-        ),
-        (
-            "last year|past year|previous year|去年|jahr|año pasado|année dernière|l'an|작년",
-            "(?:last|past|previous) year|(?:letztes|voriges) jahr|año pasado|année dernière|l'an dernier",
-            "去年|작년",
+            "jahr|año|année|l'an|l’an|작년",
+            "(?:letztes|voriges) jahr|año pasado|année dernière|l'an dernier",
+            "작년",
             _year,
             1,
         ),
-        ("前年", "", "前年", _year, 2),
     )
 )
 
@@ -227,22 +234,24 @@ def spans(text: str, today: date | None, years: Iterable[int] = ()) -> list[Span
         First and last day of each, as ordinals; each pair once.
     """
     possible = list(years) or ([today.year] if today else [])
-    found = [*_written(text, possible)]
+    is_other = len(text) <= _SHORT or is_signed(text, _OTHER_WORDS)
+    found = [*_written(text, possible, (*_OTHER_CALENDAR, *_CALENDAR) if is_other else _CALENDAR)]
     if today is not None:
-        found += _counted(text, today)
+        found += _counted(text, today, is_other=is_other)
     return list(dict.fromkeys((first.toordinal(), last.toordinal()) for first, last in found))
 
 
 def without_days(text: str) -> str:
     """The text without the words by which `spans` finds days in it."""
-    for pattern in (*(each[2] for each in _CALENDAR), *(each[1] for each in _RELATIVE), *_COUNTED):
+    written, relative = (*_OTHER_CALENDAR, *_CALENDAR), (*_RELATIVE, *_OTHER_RELATIVE)
+    for pattern in (*(each[2] for each in written), *(each[1] for each in relative), *_COUNTED):
         text = pattern.sub(" ", text)
     return text
 
 
-def _written(text: str, years: list[int]) -> Iterator[tuple[date, date]]:
+def _written(text: str, years: list[int], forms: Iterable[_Form]) -> Iterator[tuple[date, date]]:
     digit = _DIGIT.search(text) is not None
-    for listed, has_digit, pattern in _CALENDAR:
+    for listed, has_digit, pattern in forms:
         if (digit or not has_digit) and is_signed(text, listed):
             for match in pattern.finditer(text):
                 yield from _dates(match.groupdict(), years)
@@ -263,16 +272,16 @@ def _month_number(name: str) -> int:
     return next(found, 0) or _MONTHS.index(name[:3].lower()) + 1
 
 
-def _counted(text: str, today: date) -> Iterator[tuple[date, date]]:
+def _counted(text: str, today: date, *, is_other: bool) -> Iterator[tuple[date, date]]:
     if not 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
         return
     folded = folded_case(text)
-    for listed, pattern, period, back in _RELATIVE:
+    for listed, pattern, period, back in (*_RELATIVE, *_OTHER_RELATIVE) if is_other else _RELATIVE:
         if is_signed(folded, listed) and pattern.search(text):
             yield period(today, back)
     for match in _LAST_WEEKDAY.finditer(text) if is_signed(folded, _WEEKDAY_SIGNS) else ():
         yield _last_weekday(today, _WEEKDAYS.index(match["name"].lower()))
-    for match in _OTHER_WEEKDAY.finditer(text) if is_signed(folded, _OTHER_WEEKDAY_SIGNS) else ():
+    for match in _OTHER_WEEKDAY.finditer(text) if is_other and is_signed(folded, _OTHER_WEEKDAY_SIGNS) else ():
         yield _last_weekday(today, _OTHER_WEEKDAYS[match[match.lastgroup or 0].lower()])
     for match in _AGO.finditer(text) if is_signed(folded, _AGO_SIGNS) else ():
         yield _ago(match, today)

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from .dates import without_days
 from .patterns import regex
 from .terms import terms
-from .wording import wording
+from .wording import folded_case, is_signed, signs, wording
 
 Subject = Literal["", "first session", "last session", "user", "days"]
 """What of the conversation is asked about, such as what was said on the days that are named; empty where it is about
@@ -57,6 +57,7 @@ _FIRST: Final = wording(
     (?:最初|はじめて|初めて|一番初め).{0,6}(?:話|言|相談|聞)
     """,
 ).search
+_FIRST_SIGNS: Final = signs("first|start|begin|erste|anfang|zuerst|prim|premi|第一|最|一开始|初|はじめ")
 _CONTINUE: Final = wording(
     anywhere=r"""
     ^\W*(?:(?:please|let's|can we|ok|okay),? )*(?:continue|go on|carry on|pick up|resume)\b.{0,40}$
@@ -85,6 +86,11 @@ _SAID: Final = wording(
 ).search
 """What was said, or happened; with a day it asks for what was said on that day, where it tells nothing else."""
 
+_DAY_SIGNS: Final = signs(
+    "0|1|2|3|4|5|6|7|8|9|day|week|month|year|ago|night|morning|in |since|during|last|gestern|heute|tag|mittwoch|woche"
+    "|monat|jahr|im |seit|ayer|hoy|semana|mes|año|el |en |desde|hier|jourd|semaine|mois|anné|an |dernier|depuis"
+    "|今|昨|前|上|本|周|月|日|年|先|曜|おと"
+)
 _NAMES: Final = regex("[ァ-ヺー]{2}|[가-힣]").search
 """What the words below do not tell from those of a conversation."""
 
@@ -267,10 +273,13 @@ def subject(query: str, *, follows: bool = False) -> Subject:
     if len(query) > _LONGEST:
         return ""
     last = _LAST(query) or (not follows and _CONTINUE(query))
-    found: Subject = "user" if _USER(query) else "first session" if _FIRST(query) else "last session" if last else ""
+    folded = folded_case(query)
+    is_first = is_signed(folded, _FIRST_SIGNS) and _FIRST(query)
+    found: Subject = "user" if _USER(query) else "first session" if is_first else "last session" if last else ""
     if found and not _tells_of_others(query):
         return found
-    return "days" if (last or _SAID(query)) and _names_days_alone(query) else ""
+    asks = is_signed(folded, _DAY_SIGNS) and (last or _SAID(query))
+    return "days" if asks and _names_days_alone(query) else ""
 
 
 def _names_days_alone(query: str) -> bool:
