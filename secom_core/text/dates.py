@@ -22,11 +22,13 @@ _Form: TypeAlias = tuple[tuple[str, ...], bool, re.Pattern[str]]
 Span = tuple[int, int]
 """First and last day, as `datetime.date.toordinal` counts them."""
 
-_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
-_MONTH: Final = (
-    r"(?P<month>Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|"
-    r"Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\b\.?"
+_MONTHS: Final = tuple("jan feb mar apr may jun jul aug sep oct nov dec".split())
+_MONTH_NAMES: Final = (
+    "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|"
+    "Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?"
 )
+_MONTH: Final = rf"(?P<month>{_MONTH_NAMES})\b\.?"
+_SMALL_MONTH: Final = rf"(?P<month>{_MONTH_NAMES.lower()})\b"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
 _WEEKDAYS: Final = "mon tue wed thu fri sat sun".split()
@@ -43,7 +45,7 @@ _OTHER_WORDS: Final = (
     *(" der ", " die ", " und ", " ich ", " wir ", " que ", " el ", " en ", " los ", " le ", " la ", " les ", " nous "),
     *"のはを가이는을에",
 )
-"""One of these stands in a text of that many characters in a language other than English and Chinese."""
+"""One of these stands in a text of more characters that is in a language other than English and Chinese."""
 _DAYS: Final = {
     **dict.fromkeys(("day", "天"), 1),
     **dict.fromkeys(("week", "周", "星期", "礼拜"), 7),
@@ -75,7 +77,7 @@ _OTHER_WEEKDAYS: Final = {
 _IN_CAPITALS: Final = tuple(month.capitalize() for month in _MONTHS)
 
 # What stands in whatever a pattern finds, one of it at least, so that most texts need none; and whether it has a digit.
-# Months need a capital letter, because "may" and "march" are words too.
+# Months need a capital letter, or the number of a day, because "may" and "march" are words too.
 _CALENDAR: Final = tuple(
     (listed, has_digit, regex(pattern))
     for listed, has_digit, pattern in (
@@ -93,7 +95,8 @@ _CALENDAR: Final = tuple(
         (("19", "20"), True, rf"\b{_YEAR}\b"),
     )
 )
-_OTHER_CALENDAR: Final = tuple(
+# Looked for in short texts, and in those that may be in such a language.
+_SELDOM: Final = tuple(
     (listed, has_digit, regex(pattern))
     for listed, has_digit, pattern in (
         (("월",), True, r"(?:(?P<year>\d{4})년\s*)?(?P<number>\d{1,2})월(?:\s*(?P<day>\d{1,2})일)?"),
@@ -102,6 +105,8 @@ _OTHER_CALENDAR: Final = tuple(
         (_GERMAN, False, rf"\b(?:[Ii]m|[Ss]eit|[Ll]etzten) {_GERMAN_MONTH}(?: {_YEAR})?"),
         (_ROMANCE, True, rf"\b(?P<day>\d{{1,2}})(?:er)?(?: de)? {_ROMANCE_MONTH}(?:(?: del?)? {_YEAR})?"),
         (_ROMANCE, False, rf"\b(?:[Ee]n|[Dd]esde|[Dd]epuis) {_ROMANCE_MONTH}(?:(?: del?)? {_YEAR})?"),
+        (_MONTHS, True, rf"\b{_DAY}(?: of)? {_SMALL_MONTH}(?:,? {_YEAR})?"),
+        (_MONTHS, True, rf"\b{_SMALL_MONTH} {_DAY}\b(?![:\d])(?:,? {_YEAR})?"),
     )
 )
 _DIGIT: Final = regex(r"\d")
@@ -172,7 +177,7 @@ _RELATIVE: Final = tuple(
 )
 
 
-_OTHER_RELATIVE: Final = tuple(
+_SELDOM_RELATIVE: Final = tuple(
     (signs(listed), wording(phrases, anywhere=anywhere), period, back)
     for listed, phrases, anywhere, period, back in (
         ("heute|hoy|aujourd|今日|오늘", "heute|hoy|aujourd'hui", "今日|오늘", _day, 0),
@@ -234,16 +239,16 @@ def spans(text: str, today: date | None, years: Iterable[int] = ()) -> list[Span
         First and last day of each, as ordinals; each pair once.
     """
     possible = list(years) or ([today.year] if today else [])
-    is_other = len(text) <= _SHORT or is_signed(text, _OTHER_WORDS)
-    found = [*_written(text, possible, (*_OTHER_CALENDAR, *_CALENDAR) if is_other else _CALENDAR)]
+    with_seldom = len(text) <= _SHORT or is_signed(text, _OTHER_WORDS)
+    found = [*_written(text, possible, (*_SELDOM, *_CALENDAR) if with_seldom else _CALENDAR)]
     if today is not None:
-        found += _counted(text, today, is_other=is_other)
+        found += _counted(text, today, with_seldom=with_seldom)
     return list(dict.fromkeys((first.toordinal(), last.toordinal()) for first, last in found))
 
 
 def without_days(text: str) -> str:
     """The text without the words by which `spans` finds days in it."""
-    written, relative = (*_OTHER_CALENDAR, *_CALENDAR), (*_RELATIVE, *_OTHER_RELATIVE)
+    written, relative = (*_SELDOM, *_CALENDAR), (*_RELATIVE, *_SELDOM_RELATIVE)
     for pattern in (*(each[2] for each in written), *(each[1] for each in relative), *_COUNTED):
         text = pattern.sub(" ", text)
     return text
@@ -272,16 +277,16 @@ def _month_number(name: str) -> int:
     return next(found, 0) or _MONTHS.index(name[:3].lower()) + 1
 
 
-def _counted(text: str, today: date, *, is_other: bool) -> Iterator[tuple[date, date]]:
+def _counted(text: str, today: date, *, with_seldom: bool) -> Iterator[tuple[date, date]]:
     if not 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
         return
     folded = folded_case(text)
-    for listed, pattern, period, back in (*_RELATIVE, *_OTHER_RELATIVE) if is_other else _RELATIVE:
+    for listed, pattern, period, back in (*_RELATIVE, *_SELDOM_RELATIVE) if with_seldom else _RELATIVE:
         if is_signed(folded, listed) and pattern.search(text):
             yield period(today, back)
     for match in _LAST_WEEKDAY.finditer(text) if is_signed(folded, _WEEKDAY_SIGNS) else ():
         yield _last_weekday(today, _WEEKDAYS.index(match["name"].lower()))
-    for match in _OTHER_WEEKDAY.finditer(text) if is_other and is_signed(folded, _OTHER_WEEKDAY_SIGNS) else ():
+    for match in _OTHER_WEEKDAY.finditer(text) if with_seldom and is_signed(folded, _OTHER_WEEKDAY_SIGNS) else ():
         yield _last_weekday(today, _OTHER_WEEKDAYS[match[match.lastgroup or 0].lower()])
     for match in _AGO.finditer(text) if is_signed(folded, _AGO_SIGNS) else ():
         yield _ago(match, today)

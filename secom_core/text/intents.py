@@ -71,6 +71,7 @@ _SAID: Final = wording(
     r"""
     what (?:did|had|have) (?:I|we|you)\b.{0,40}\b(?:say|said|tell|told|talk\w*|speak|spoke|mention\w*|ask(?:ed)?)
     what (?:did|had|have) (?:I|we|you)\b.{0,40}\b(?:discuss\w*|chat\w*|cover\w*|wr[io]te)
+    did (?:I|we|you) (?:\w+ ){0,2}(?:talk|discuss|speak|chat|say|mention)
     what (?:was|were) (?:I|we|you) (?:talking|saying|discussing|chatting)|what (?:was|happened|came up|went on)
     (?:summari[sz]e|recap) (?:what|our|the|my)|what (?:was|were) (?:our|the|my) \w+ about
     (?:worüber|wovon|was)\b.{0,60}\b(?:gesprochen|geredet|besprochen|unterhalten|gesagt|erzählt|geschrieben|gefragt)

@@ -275,6 +275,8 @@ OF_DAYS = """
     What did we talk about on May 3?
     What did I say yesterday?
     What did you tell me on 3 June 2023?
+    what did we discuss on the 26th of april
+    Did we talk about anything last month?
     What did we discuss last week?
     What happened last Friday?
     Can you summarize our conversation of 2023-05-03?
