@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -13,7 +14,6 @@ KEPT: Final = 4_000_000
 """Of how many characters the texts are whose words are kept: the last turns of about a hundred conversations."""
 
 
-_NOTHING: Final = object()
 _EACH: Final = list["Kept[Any, Any]"]()
 
 
@@ -24,7 +24,7 @@ def forget_kept() -> None:
 
 
 class Kept(Generic[K, T]):
-    """Makes something of a text, once as long as it is among those that were made last. Any thread may ask.
+    """Makes something of a text, once as long as it is among those asked for last. Any thread may ask.
 
     Args:
         make: makes it; what is made is not to be changed.
@@ -34,8 +34,7 @@ class Kept(Generic[K, T]):
 
     def __init__(self, make: Callable[[K], T], *, characters: int, length: Callable[[Any], int] = len) -> None:
         self._make, self._room, self._length = make, characters, length
-        # That which was asked for last is not moved to the end: a recall asks for hundreds, from many threads.
-        self._made: dict[K, T] = {}
+        self._made: OrderedDict[K, T] = OrderedDict()
         self._lock = threading.Lock()
         _EACH.append(self)
 
@@ -47,16 +46,16 @@ class Kept(Generic[K, T]):
 
     def __call__(self, text: K) -> T:
         """What is made of ``text``."""
-        known = self._made.get(text, _NOTHING)
-        if known is not _NOTHING:
-            return cast("T", known)
+        with self._lock:
+            if text in self._made:
+                self._made.move_to_end(text)
+                return self._made[text]
         made = self._make(text)
         with self._lock:
             if text not in self._made:
                 self._made[text] = made
                 self._room -= self._length(text)
             while self._room < 0:
-                gone = next(iter(self._made))
-                del self._made[gone]
+                gone, _ = self._made.popitem(last=False)
                 self._room += self._length(gone)
         return made
