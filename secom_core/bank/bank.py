@@ -118,8 +118,8 @@ class MemoryBank(Looking):
             citations: keep a log of the citations of answers, in ``bank.citations``. With `RerankerOptions`, the
                 paper's reranker chooses the memories that are shown, and learns from the citations (RMM's
                 retrospective reflection).
-            changes: detect statements that change an earlier one, by rules for six languages, and mark the earlier ones
-                in recalls: ``bank.changes``. Off unless given, because in long chats with assistants about half of the
+            changes: detect statements that change an earlier one, by rules in seven languages, and mark the earlier
+                ones in recalls: ``bank.changes``. Off unless given, because in long chats with assistants about half of the
                 links join statements about different things. With ``"model"``, the language model is also asked, once
                 for each session that ends.
             layers: your own layers, registered with `secom_core.layers.register`.

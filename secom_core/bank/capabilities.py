@@ -106,8 +106,8 @@ class Capabilities:
     def changes(self, scope: Sequence[str]) -> list[Change]:
         """The changes that were found: each links a later statement to the earlier one that it changes or confirms.
 
-        Rules find them when messages are remembered, in English, German, Chinese, Japanese, Korean and Spanish. With
-        ``changes="model"``, the language model also finds them when sessions end, with the attribute and the date. A
+        Rules find them when messages are remembered, in English, German, Chinese, Japanese, Korean, Spanish and French.
+        With ``changes="model"``, the language model also finds them when sessions end, with the attribute and the date. A
         recall shows the later statement together with the earlier one, which is marked.
 
         Args:

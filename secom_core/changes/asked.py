@@ -30,7 +30,7 @@ _AS_MUCH: Final = 0.7
 _UNIT, _WORD = 5, 3
 """How many letters of what is counted are compared, and how many a word has at least."""
 _COUNT: Final = wording(
-    "how many|wie viele|cuánt[oa]s",
+    "how many|wie viele|cuánt[oa]s|combien d[e']",
     anywhere="多少(?:个|次|本|篇|种|人)|几[个次本篇种人]|いくつ|何[個回人冊本]|몇",
 )
 _WHEN: Final = wording(
@@ -38,6 +38,7 @@ _WHEN: Final = wording(
     when|what (?:time|date|day)|which (?:date|day)|deadline|due
     wann|um wie viel uhr|welche[mnrs]? (?:tag|datum)|frist
     cuándo|a qué hora|qué (?:día|fecha)|plazo
+    quand|à quelle heure|quel jour|quelle date|date limite|échéance
     """,
     anywhere="什么时候|几点|哪天|截止|いつ|何時|何日|締め切り|언제|마감",
 )
@@ -46,10 +47,13 @@ _VALUE: Final = wording(
     how (?:much|long|high|large|big|fast|old)|what|which
     wie (?:hoch|lange?|groß|teuer|viel|alt)|was|welche[rs]?
     cuánto|cuál|qué
+    combien|quel(?:le)?s?
     """,
     anywhere="多少|多长|多大|什么|いくら|どのくらい|何|얼마",
 )
-_DONE: Final = wording("did|was|were|had|hat(?:te)?|war|waren|fue|había", anywhere="了吗|过吗|ましたか|했")
+_DONE: Final = wording(
+    "did|was|were|had|hat(?:te)?|war|waren|fue|había|était|avait|ai-je|avons-nous", anywhere="了吗|过吗|ましたか|했"
+)
 """A question about what happened: each time it happened has values of its own."""
 _DAYS: Final = frozenset({"day", "time", "weekday"})
 

@@ -1,4 +1,4 @@
-"""Words by which a statement says that something is so now, was corrected, ended, or is still so; in six languages."""
+"""Words that say that something is so now, was corrected, has ended, or is still so; in seven languages."""
 
 from __future__ import annotations
 
@@ -26,6 +26,10 @@ ENDED: Final = wording(
     he dejado|hemos dejado|ya no|he cancelado|he abandonado|(?:he|hemos|ha) vendido|vendí|vendimos
     cancelé|renuncié|me di de baja|me he dado de baja|se acabó|caducó|ha caducado|(?:ha )?cerrado|dejé (?:de|el|la)
     murió|ha muerto|rompimos|lo dejé
+    (?:j'ai|nous avons|on a|je l'ai|a été|ont été) (?:\w+ ){0,2}(?:résilié|annulé|arrêté|abandonné|vendu|quitté)e?s?
+    (?:j'ai|nous avons|on a|il a|elle a|a été) (?:\w+ ){0,2}(?:démissionné|supprimé|fermé|cessé|expiré|rompu)e?s?
+    (?:ne |n')\w+ (?:\w+ )?plus(?! (?:\w+ )?que\b)|désabonnée?s?|(?:donné|posé) ma démission|laissé tomber|c'est fini
+    (?:est|sont) (?:morte?s?|décédée?s?|périmée?s?|tombée? à l'eau)|séparée?s
     """,
     anywhere="""
     不(?:再)?.{1,6}了(?=[，。,.]|$)|取消了|退了
@@ -52,16 +56,24 @@ CHANGED: Final = wording(
     nuev[oa](?= (?:\w+ )?(?:se llama|es)\b)|actualmente(?= (?:\w+ ){0,4}[€$]?\d)
     (?:ha|han|he|hemos|nos ha|me ha)(?: \w+)? (?:subido|bajado|cambiado|aplazado|retrasado|trasladado|mudado)
     (?:cambiamos|subió|bajó)
+    maintenant|désormais|dorénavant|à présent|au lieu d[eu]|à la place|finalement
+    (?:ai|a|avons) mise?s? (?:au|à)|(?:ne |n')\w+ (?:\w+ )?plus
+    (?:est|sont|ai|a|ont|avons|été|suis|sommes) (?:\w+ )?(?:passée?|déplacée?|décalée?|reportée?|repoussée?|avancée?)s?
+    (?:est|sont|ai|a|ont|avons|été|suis|sommes) (?:\w+ )?(?:changée?|déménagé|prolongée?|augmentée?|baissée?|mutée?)s?
+    (?:est|sont|ai|a|ont|avons|été|suis|sommes) (?:\w+ )?(?:remplacée?|modifiée?|montée?|descendue?|réduite?)s?
+    (?:passe|passera|passent|monte|descend) (?:de .{1,30} )?à
+    nouve(?:au|l|lle)(?= (?:\w+ ){1,3}(?:est|s'appelle|sont)\b)
+    actuellement(?= (?:\w+ ){0,4}[€$]?\d)
     """,
-    anywhere="""
+    anywhere=r"""
     现在|改成|改到|改为|换成|换了|换到|涨到|涨价|推迟|搬到|搬家|调到|加到|以后在|不是了|改期
-    (?:今は|これから|に変わ|も変わ|に代わ|になりました|になった|に上が|に増え|に延|延期|引っ越|転職|異動|値上がり)
+    (?:今は|今(?=\d)|これから|に変わ|も変わ|に代わ|になりました|になった|に上が|に増え|に延|延期|引っ越|転職|異動|値上がり)
     (?:지금은|지금 |이제|바뀌|올랐|올렸|올라|미뤄|연기|이사|이직|발령|요즘)
     """,
 )
 NOW: Final = wording(
-    "now|nun|jetzt|inzwischen|mittlerweile|currently|ahora",
-    anywhere="现在|今は|지금은|지금 |이제",
+    "now|nun|jetzt|inzwischen|mittlerweile|currently|ahora|maintenant|désormais",
+    anywhere=r"现在|今は|今(?=\d)|지금은|지금 |이제",
 )
 """What alone says little: something else of the kind may be so now."""
 ADDED: Final = wording(
@@ -69,6 +81,7 @@ ADDED: Final = wording(
     also|as well|too(?=[.!,;]|$)|in addition|additionally|on top of (?:that|it)
     auch|außerdem|zusätzlich
     también|además
+    aussi|également|en plus(?! d)|en outre
     """
 )
 """What says that something came to what was there, and took no place."""
@@ -78,11 +91,12 @@ COMPARING: Final = wording(
     which (?:\w+ ){1,3}(?:more|less|fewer|most|least|\w{3,}er|\w{3,}est)|(?:more|less|fewer|\w{3,}er) than
     beide\w*|jeweils|zusammen|insgesamt|summe|unterschied|welche\w* \w+ (?:mehr|weniger)
     ambos|cada|juntos|en total|suma|diferencia
+    les deux|chacune?|ensemble|au total|en tout|différence|lequel|laquelle
     """
 )
 """How a question asks of several things."""
 QUOTED: Final = regex(
-    r"(?<!\bI )\b(?:wrote|writes|says?|said|told (?:me|us)|asked|schrieb|sagte?|meinte|dijo|escribió)\b"
+    r"(?<!\bI )\b(?:wrote|writes|says?|said|told (?:me|us)|asked|schrieb|sagte?|meinte|dijo|escribió|dit|écrit)\b"
     r" ?[:,]? ?['\"“„«‘]",
     re.I,
 )
@@ -93,6 +107,7 @@ MEASURED: Final = wording(
     grown|grew|risen|rose|dropped|climbed|fell
     gestiegen|erhöht|gesenkt|verlängert|verkürzt
     subido|bajado|aumentado|reducido|subió|bajó
+    (?:augment|diminu|baiss|mont|prolong|grimp|doubl|tripl)ée?s?|réduite?s?
     """
 )
 """What changes a number, and no name."""
@@ -101,6 +116,7 @@ SWAPPED: Final = wording(
     (?:I|we)(?:'ve| have)? (?:just )?(?:sold|quit|left|finally got|traded)|went back|new
     verkauft|abgegeben|neue[rnsm]?
     (?:ha|han|he|hemos) (?:vendido|dejado)|vendí|nuev[oa]s?
+    (?:j'ai|je l'ai|nous avons|on a) (?:\w+ ){0,2}(?:vendu|quitté|revendu|échangé)|nouve(?:au|l|lle)s?
     """,
     anywhere="""
     卖掉|卖了|新的
@@ -114,6 +130,7 @@ CONFIRMED: Final = wording(
     still|as before|unchanged|same as (?:before|ever)|it is, I|leave it as it is|remains?
     immer noch|noch immer|nach wie vor|weiterhin|steht\b.{0,20}\bfest|bleibt|wie gehabt
     sigue\w*|sigo|seguimos|todavía|aún
+    toujours|encore|comme avant|inchangée?s?|n'a pas (?:changé|bougé)|reste(?:nt)?
     """,
     anywhere="""
     还是|没变|仍然|依然|依旧
@@ -128,6 +145,8 @@ SUPPOSED: Final = wording(
     someday|next year|should I|I guess|consider\w*|dream\w*|looking for
     wenn|falls|würde\w*|könnte\w*|vielleicht|nächstes jahr|müssten|wahrscheinlich
     si (?:nos|me|te|se|fuera\w*)|quizás?|tal vez|quizá|serían|sería
+    si (?:je|tu|on|nous|vous|elles?|ils?|jamais|un jour)|s'ils?|peut-être|probablement|sans doute|envisage\w*
+    (?:pourr|devr|ser|aur|ir|préférer)ai[st]|(?:je|on|nous) (?:pens|song)\w+ à|l'année prochaine|un jour|rêve\w*
     """,
     anywhere="""
     如果|要是|估计|可能|也许
@@ -142,6 +161,8 @@ PLANNED: Final = wording(
     need to
     hoffe|plane|möchte|will
     espero|quiero|planeo
+    j'espère|nous espérons|on espère|(?:je|on|nous) (?:veu[xt]|voudrai[st]|voulons|voudrions|compte|comptons|souhaite)
+    (?:j'|on |nous )aimer(?:ais|ait|ions)|(?:je vais|on va|nous allons)(?= \w+(?:er|ir|re)\b)|prévoi[st]|prévoyons
     """,
     anywhere="""
     希望|打算|计划|想(?:去|要|学|搬|买)
@@ -155,6 +176,7 @@ PLANS: Final = wording(
     goals?|targets?|deadlines?|plans?|schedules?|challenges?|budgets?|appointments?|due|launch
     ziele?|fristen?|frist|pläne?|termine?|budgets?
     objetivos?|metas?|plazos?|planes|plan|presupuestos?|citas?
+    objectifs?|échéances?|date limite|délais?|rendez-vous|rdv|prévue?s?
     """,
     anywhere="目标|截止|计划|预算|目標|締め切り|予定|予算|목표|마감|계획|예산",
 )
@@ -164,6 +186,8 @@ PAST: Final = wording(
     used to|back then|when I was|years? ago|as a (?:student|child|kid|teenager)|in my (?:youth|twenties)|in those days
     (?:my|our) (?:very )?first\b.{0,40}\b(?:was|were)|mein\w* erste[rsn]?\b.{0,40}\bwar
     früher|damals|als kind|als student\w*|mit (?:zehn|zwanzig|dreißig)|vor \w+ jahren
+    autrefois|à l'époque|jadis|quand (?:j'étais|j'avais|on était)|dans ma jeunesse|il y a \w+ ans
+    étant (?:petite?|enfant|étudiante?)|avant,? (?:je|j'|on|nous)\b|j'habitais|je (?:travaillais|vivais|payais|faisais)
     de joven|de niñ[oa]|antes (?:era|vivía|tenía)|hace \w+ años|a los (?:diez|veinte|treinta)|cuando era
     """,
     anywhere="""
@@ -179,6 +203,10 @@ _KIN_LATIN: Final = r"""
     (?:mein|unser|sein|ihr)\w* (?:schwester|bruder|mutter|vater|sohn|tochter|frau|mann|eltern|freund\w*|nachbar\w*)
     (?:mein|unser|sein|ihr)\w* (?:kolleg\w+|hund|katze|chefin|chef|oma|opa)
     (?:mi|mis|su|sus|nuestr[oa]s?) (?:hermanas?|hermanos?|madre|padre|padres|hij[oa]s?|espos[oa]|vecin[oa]|amig[oa]s?)
+    (?:ma|mon|mes|notre|nos|sa|son|ses|leurs?) (?:soeurs?|sœurs?|frères?|mère|père|maman|papa|fils|filles?|femme|mari)
+    (?:ma|mon|mes|notre|nos|sa|son|ses|leurs?) (?:épou[sx]\w*|copains?|copines?|amie?s?|parents|cousine?s?|tante|oncle)
+    (?:ma|mon|mes|notre|nos|sa|son|ses|leurs?) (?:voisine?s?|colocs?|colocataires?|collègues?|grand-mère|grand-père)
+    (?:ma|mon|mes|notre|nos|sa|son|ses|leurs?) (?:mamie|papi|enfants?|chien|chat|patronn?e?|cheff?e?|neveu|nièce)
     (?:mi|mis|su|sus) (?:perr[oa]|gat[oa]|jef[ea]|novi[oa]|abuel[oa]|compañer[oa])
     """
 KIN: Final = wording(
@@ -191,7 +219,7 @@ KIN: Final = wording(
 )
 """Who else a statement may be about."""
 OTHER: Final = wording(
-    "another|the other|other \\w+|ander(?:e|es|er|en)|otr[oa]s?",
+    "another|the other|other \\w+|ander(?:e|es|er|en)|otr[oa]s?|autres?",
     anywhere="另一个|另外|別の|다른",
 )
 """What is said of another thing of the same kind."""

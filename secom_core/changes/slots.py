@@ -1,4 +1,4 @@
-"""What somebody has one of, and says in a few words: a home, a workplace, a car, a weight; in six languages."""
+"""What somebody has one of, and says in a few words: a home, a workplace, a car, a weight; in seven languages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from ..text.patterns import regex
 from .values import Value
 
-_PLACE: Final = r"([A-ZÄÖÜÁÉÍÓÚÑ][\w'’-]+(?: [A-ZÄÖÜ][\w'’-]+)*)"
+_PLACE: Final = r"([A-ZÄÖÜÁÉÍÓÚÑÀÂÇÈÊÎÔ][\w'’-]+(?: [A-ZÄÖÜ][\w'’-]+)*)"
 _HAN, _KATAKANA, _HANGUL = "[\u4e00-\u9fff]", "[\u30a1-\u30fa\u30fc]", "[\uac00-\ud7a3]"
 SLOT: Final = "slot:"
 """How the sorts of their values begin."""
@@ -21,8 +21,12 @@ _SLOTS: Final = tuple(
             (
                 rf"\b(?:I|[Ww]e)(?:'m| am|'re| are)?(?: now)? liv(?:e|ing)(?: now)? (?:in|near) {_PLACE}",
                 rf"\b(?:I|[Ww]e)(?:'ve| have)?(?: just)? moved to {_PLACE}",
-                rf"\b(?:[Ii]ch wohne|[Ww]ohne ich|wir wohnen)(?: jetzt| nun)? in {_PLACE}",
+                rf"\b(?:[Ii]ch wohne|[Ww]ohne ich|wir wohnen|und wohnen?)(?: jetzt| nun)? in {_PLACE}",
                 rf"\b(?:[Vv]ivo|[Vv]ivimos) (?:ahora )?en {_PLACE}",
+                rf"\b(?:[Jj]['’]habite|[Nn]ous habitons|[Oo]n habite)(?: [\w'’-]+){{0,4}}? (?:à|en) {_PLACE}",
+                rf"\b(?:[Jj]e vis|[Nn]ous vivons|[Oo]n vit)(?: \w+)? (?:à|en) {_PLACE}",
+                rf"\b(?:[Jj]['’]ai|[Nn]ous avons|[Oo]n a)(?: \w+)? (?:dé|em)ménagé à {_PLACE}",
+                rf"\b(?:[Jj]e me suis|[Nn]ous nous sommes|[Oo]n s['’]est)(?: \w+)? installée?s? à {_PLACE}",
                 rf"(?:住在|搬到|搬去)(?:了)?({_HAN}{{2,4}}?)(?=区|了|[。，,]|跟|和|$)",
                 rf"((?:{_HAN}|{_KATAKANA}){{2,6}})に住んで",
                 rf"({_HANGUL}{{2,4}})에 (?:살|사세)",
@@ -34,6 +38,7 @@ _SLOTS: Final = tuple(
                 rf"\b(?:I|[Ww]e)(?:'m| am|'ve been)?(?: now)? work(?:ing)?(?: now)? (?:at|for) {_PLACE}",
                 rf"\b(?:[Ii]ch arbeite|[Aa]rbeite ich)(?: \w+)? (?:bei der|bei dem|beim|bei|für) {_PLACE}",
                 rf"\b[Tt]rabajo en (?:la |el )?(?:sede de )?{_PLACE}",
+                rf"\b[Jj]e (?:travaille|bosse)(?: \w+)? (?:chez|pour) {_PLACE}",
                 rf"我?(?:现在)?在({_HAN}{{2,6}}?)(?:上班|工作)",
                 rf"((?:{_HAN}|{_KATAKANA}|の){{2,8}})で働いて",
                 rf"({_HANGUL}{{2,4}}(?: 회사)?)에서 일",
@@ -45,6 +50,7 @@ _SLOTS: Final = tuple(
                 rf"\b(?:I|[Ww]e)(?:'m)?(?: now)? driv(?:e|ing) an? (?:\w+ )?{_PLACE}",
                 rf"\b[Ff]ahre(?: ich)?(?: jetzt| nun)? einen (?:\w+ )?{_PLACE}",
                 rf"\b[Cc]onduzco un (?:\w+ )?{_PLACE}",
+                rf"\b[Jj]e (?:conduis|roule)(?: \w+)? (?:une?|en) (?:\w+ )?{_PLACE}",
                 rf"({_KATAKANA}{{2,}})に乗って",
                 rf"({_HANGUL}{{2,4}})를 타",
             ),
@@ -55,6 +61,7 @@ _SLOTS: Final = tuple(
                 r"\bI weigh (?:now )?(\d+)(?= ?k)",
                 r"\b(?:wiege ich|ich wiege)(?: jetzt| nun)? (\d+)(?= [Kk])",
                 r"\b[Pp]eso(?: ahora)? (\d+)(?= k)",
+                r"\b[Jj]e pèse(?: \w+)? (\d+)(?= ?k)",
                 r"体重(?:は|が|是|有|现在)?(\d+)(?=公斤|キロ)",
                 r"몸무게(?:는|가) ?(\d+)(?=킬로)",
             ),

@@ -41,34 +41,36 @@ _MOST: Final = 60
 _GIVEN: Final = (
     r"(?:since|because|considering(?: that)?|given that|now that|seeing that|about (?:how|why)(?! to\b)"
     r"|the fact that|weil|da(?= (?:ich|wir|es|der|die|das|mein))"
-    r"|nachdem|ya que|porque|dado que|puesto que"
+    r"|nachdem|ya que|porque|dado que|puesto que|puisque?|parce que?|vu que?|étant donné que?|sachant que?"
     r"|(?:(?:can|could|would) you )?(?:please )?(?:remind me|remember|note|keep in mind) that) "
 )
 """Before what a question takes for granted."""
 _CLAUSE: Final = regex(
-    r"(?:, (?!\d{4}\b)|; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, )(?:(?:and|but|so|und|aber|y|pero) )?"
+    r"(?:, (?!\d{4}\b)|; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, )"
+    r"(?:(?:and|but|so|und|aber|y|pero|et|mais|donc) )?"
     rf"(?P<lead>{_GIVEN})?|(?: (?P<since>{_GIVEN}))"
 )
 _MINE: Final = wording(
     r"""
     I|we|my|our|I'm|we're|ich|wir|mein\w*|unser\w*|yo|mi|mis|nuestr\w*|me|nos
     \w{2,}(?:amos|emos|imos)|tengo|soy|estoy|vivo|pago|trabajo|cobro|gano|voy|hago|he
+    je|[jm]'\w+|mon|ma|notre|nous
     """,
     anywhere="我|私|僕|俺|저는|나는|나 |제 |내 ",
 )
-_LEFT: Final = regex(r"\b(?:from|von|de|desde) (?:an? |the )?$|从$", re.I)
+_LEFT: Final = regex(r"\b(?:from|von|de|du|desde) (?:an? |the )?$|从$", re.I)
 _BOUND: Final = regex(
     r"\b(?:at least|at most|no more than|less than|fewer than|more than|under|below|within|mindestens|höchstens|unter"
-    r"|al menos|como máximo|menos de|más de) (?:an? |the )?$",
+    r"|al menos|como máximo|menos de|más de|au moins|au plus|moins de|plus de) (?:an? |the )?$",
     re.I,
 )
 _DENIED: Final = regex(
-    r"\b(?:not|nicht|kein\w*|no|instead of|rather than|statt|anstatt|en vez de|en lugar de)"
-    r" (?:in |on |at |to |with |for |nach |zu |zum |zur |bei |mit |a |en |con |para )?"
-    r"(?:an? |the |am |um |im |el |la |las |los |a las |de )?$",
+    r"\b(?:not|nicht|kein\w*|no|instead of|rather than|statt|anstatt|en vez de|en lugar de|pas|non|au lieu|plutôt que)"
+    r" (?:in |on |at |to |with |for |nach |zu |zum |zur |bei |mit |a |en |con |para |à |au |chez |du |pour )?"
+    r"(?:an? |the |am |um |im |el |la |las |los |a las |de |le |les |une? |l['’])?$",
     re.I,
 )
-_LEFT_FOR: Final = regex(r" ?(?:[\w-]+ )?(?:to|up to|down to|auf|a|hasta)\b|.{0,4}(?:到|至|改|成|为)", re.I)
+_LEFT_FOR: Final = regex(r" ?(?:[\w-]+ )?(?:to|up to|down to|auf|a|hasta|à|au)\b|.{0,4}(?:到|至|改|成|为)", re.I)
 _KANA: Final = regex("[\u3041-\u309f]")
 _HAN: Final = regex("[\u4e00-\u9fff]$")
 _HANGUL: Final = regex("[\uac00-\ud7a3]")
@@ -77,7 +79,8 @@ _WORD, _STEM, _VOWELS = 3, 6, "aeiou"
 _LABEL: Final = regex(r"\b([^\W\d_]{3,}) (?:no\. ?|nr\. ?|#)?(\d{1,4})(?! ?(?:%|[-.,:/]\d))\b", re.I)
 _NO_LABEL: Final = wording(
     rf"{MONTHS}|about|around|over|under|only|have|has|had|are|was|were|pay|paid|costs?|from|till|until|than|with|take"
-    r"|nearly|almost|read|run|the|for|and|now|just|last|next|past|first|some|jetzt|nun|noch|reach\w*|hit|got|get|is|lasts?|least|most|every"
+    r"|nearly|almost|read|run|the|for|and|now|just|last|next|past|first|some|les|des|est|sont|ont|avons|paie|payons|coûte|prends?|environ|depuis|pendant|dans|pour|sur|tous"
+    r"|toutes|fait|jetzt|nun|noch|reach\w*|hit|got|get|is|lasts?|least|most|every"
 )
 """What stands before a number that names nothing: "pay 900"."""
 _RELATIVE: Final = wording(anywhere=r"^(?:which|who|that|it|die|der|das|welche[rs]?|que|qui)\b")
@@ -109,6 +112,12 @@ _DULL: Final = frozenset(
         language="english",
     )
     + terms("ahora nuevo hoy ayer ya todavía semana mes año decir ir hacer bueno aquí claro", language="spanish")
+    + terms(
+        "maintenant désormais nouveau nouvelle aujourd'hui hier encore déjà toujours semaine mois année an dire aller faire "
+        "bon bien ici fois finalement passer changer janvier février mars avril mai juin juillet août septembre octobre "
+        "novembre décembre pardon désolé non merci",
+        language="french",
+    )
 )
 """What most statements of a change hold, whatever they are about."""
 

@@ -30,13 +30,13 @@ _WEEKDAYS: Final = {
     name: day
     for day, names in enumerate(
         (
-            "monday mondays montag montags lunes 周一 星期一 月曜 월요일",
-            "tuesday tuesdays dienstag dienstags martes 周二 星期二 火曜 화요일",
-            "wednesday wednesdays mittwoch mittwochs miércoles 周三 星期三 水曜 수요일",
-            "thursday thursdays donnerstag donnerstags jueves 周四 星期四 木曜 목요일",
-            "friday fridays freitag freitags viernes 周五 星期五 金曜 금요일",
-            "saturday saturdays samstag samstags sábado sábados 周六 星期六 土曜 토요일",
-            "sunday sundays sonntag sonntags domingo domingos 周日 星期日 日曜 일요일",
+            "monday mondays montag montags lunes lundi lundis 周一 星期一 月曜 월요일",
+            "tuesday tuesdays dienstag dienstags martes mardi mardis 周二 星期二 火曜 화요일",
+            "wednesday wednesdays mittwoch mittwochs miércoles mercredi mercredis 周三 星期三 水曜 수요일",
+            "thursday thursdays donnerstag donnerstags jueves jeudi jeudis 周四 星期四 木曜 목요일",
+            "friday fridays freitag freitags viernes vendredi vendredis 周五 星期五 金曜 금요일",
+            "saturday saturdays samstag samstags sábado sábados samedi samedis 周六 星期六 土曜 토요일",
+            "sunday sundays sonntag sonntags domingo domingos dimanche dimanches 周日 星期日 日曜 일요일",
         )
     )
     for name in names.split()
@@ -45,24 +45,25 @@ MONTHS: Final = (
     r"jan(?:uary|uar)?|feb(?:ruary|ruar)?|mar(?:ch)?|märz|apr(?:il)?|may|mai|june?|juni|july?|juli|aug(?:ust)?"
     r"|sept?(?:ember)?|o[ck]t(?:ober)?|nov(?:ember)?|de[cz](?:ember)?|enero|febrero|marzo|abril|mayo|junio|julio"
     r"|agosto|septiembre|octubre|noviembre|diciembre"
+    r"|janvier|février|mars|avril|juin|juillet|août|septembre|octobre|novembre|décembre"
 )
 _MONTH: Final = regex(MONTHS, re.I)
 _COUNTED: Final = {
     word: str(number)
     for number, words in enumerate(
         (
-            "one ein eine einen un una 一 하나 한",
-            "two zwei dos 二 两 両 두",
-            "three drei tres 三 세",
-            "four vier cuatro 四 네",
-            "five fünf cinco 五 다섯",
+            "one ein eine einen un una une 一 하나 한",
+            "two zwei dos deux 二 两 両 두",
+            "three drei tres trois 三 세",
+            "four vier cuatro quatre 四 네",
+            "five fünf cinco cinq 五 다섯",
             "six sechs seis 六 여섯",
-            "seven sieben siete 七 일곱",
-            "eight acht ocho 八 여덟",
-            "nine neun nueve 九 아홉",
-            "ten zehn diez 十 열",
-            "eleven elf once 十一",
-            "twelve zwölf doce 十二",
+            "seven sieben siete sept 七 일곱",
+            "eight acht ocho huit 八 여덟",
+            "nine neun nueve neuf 九 아홉",
+            "ten zehn diez dix 十 열",
+            "eleven elf once onze 十一",
+            "twelve zwölf doce douze 十二",
         ),
         1,
     )
@@ -70,7 +71,7 @@ _COUNTED: Final = {
 }
 _MONEY: Final = r"euros?|eur|dollars?|usd|pounds?|gbp|bucks|元|块|円|만\s?원|원|€|\$|£|¥|万円|千円"
 _TENS: Final = {"万": 10_000, "千": 1_000, "만": 10_000, "k": 1_000}
-_NUMBER: Final = r"\d[\d.,]{0,30}"
+_NUMBER: Final = r"(?:\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,3}|\d[\d.,]{0,30})"
 """Bounded, so that thousands of digits in a row are read in time."""
 _SUM: Final = rf"(?:[€$£¥] ?{_NUMBER}k?|{_NUMBER} ?(?:{_MONEY}|%|prozent|percent))"
 _AMOUNT: Final = rf"(?:{_SUM} ?|{_NUMBER} ?)"
@@ -82,6 +83,7 @@ _PATTERNS: Final = tuple(
         (
             "",
             rf"{_AMOUNT}(?:[\w-]{{1,30}} )?(?:more|less|fewer|extra|longer|shorter|mehr|weniger|más|menos)\b"
+            rf"|{_AMOUNT}(?:[\w-]{{1,30}} )?de (?:plus|moins)\b"
             rf"|\b(?:by|um) (?:{_SUM}|{_NUMBER}[ -](?!(?:am|pm|uhr|o'clock|{MONTHS})\b)[a-z])"
             rf"|(?:涨|贵|便宜|多|少|加|减)了 ?{_AMOUNT}",
         ),
@@ -89,7 +91,11 @@ _PATTERNS: Final = tuple(
             "",
             r"\b\d+ (?:of (?:them|these|those|us|which|you|the)|davon|de (?:ell[oa]s|es[oa]s))\b",
         ),
-        ("", r"\b(?:last|this past|letzten?|el pasado) \w+|上(?:个?(?:周|星期))[一二三四五六日天]"),
+        (
+            "",
+            r"\b(?:last|this past|letzten?|el pasado) \w+|\b\w+ derni(?:er|ère)\b"
+            r"|上(?:个?(?:周|星期))[一二三四五六日天]",
+        ),
         (
             "weekday",
             "|".join(
@@ -102,10 +108,11 @@ _PATTERNS: Final = tuple(
         ),
         ("day", r"\b\d{4}-\d{1,2}-\d{1,2}\b|(?:\d{1,2}月\d{1,2}[日号])|\d{1,2}월 ?\d{1,2}일"),
         ("day", rf"\b(?:{MONTHS})\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:, \d{{4}})?"),
-        ("day", rf"\b\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of| de)? (?:{MONTHS})\b"),
+        ("day", rf"\b\d{{1,2}}(?:st|nd|rd|th|er|\.)?(?: of| de)? (?:{MONTHS})\b"),
         (
             "time",
-            r"\b\d{1,2}[:.]\d\d ?(?:am|pm|uhr)?\b|\b\d{1,2} ?(?:am|pm|uhr|o'clock)\b|\d{1,2}[時点시](?:半|반)?"
+            r"(?<=à )\d{1,2} ?(?:h|heures?)(?: ?\d\d)?\b|\b\d{1,2}[:.]\d\d ?(?:am|pm|uhr)?\b"
+            r"|\b\d{1,2} ?(?:am|pm|uhr|o'clock)\b|\d{1,2}[時点시](?:半|반)?"
             r"|[一二三四五六七八九十]{1,2}点",
         ),
         (
@@ -113,27 +120,29 @@ _PATTERNS: Final = tuple(
             rf"[€$£¥] ?{_NUMBER}k?|{_NUMBER}(?:[万千만]\d*[千천]?)? ?(?:천 )?(?:{_MONEY})(?![a-z])"
             r"|[一二三四五六七八九]万[一二三四五六七八九]?千?[一二三四五六七八九]?百?",
         ),
-        ("percent", rf"{_NUMBER}(?: ?%| per ?cent\b| prozent\b| por ciento\b)"),
+        ("percent", rf"{_NUMBER}(?: ?%| per ?cent\b| prozent\b| por ciento\b| pour cent\b)"),
         ("#", r"(?<![A-Za-z\d.,])#?\d[\d.,]*\d|(?<![A-Za-z\d.,])\d"),
     )
 )
 _UNIT: Final = regex(r"[\s-]*([^\W\d_]+)")
 _PLURAL: Final = regex(
-    r"(?: (?!(?:of|for|to|in|on|at|per|by|and|or|de|en|von|und|y)\b)[a-z]+){0,2} ([a-z]{3,}(?<!s)s)\b"
+    r"(?: (?!(?:of|for|to|in|on|at|per|by|and|or|de|en|von|und|y|et|pour|par|du|des|au)\b)[a-z]+){0,2}"
+    r" ([a-z]{3,}(?<!s)s)\b"
 )
 """The noun that is counted, behind what is said of it: "12 new probability problems"."""
 _HAN_UNIT: Final = regex(r"\s?(公斤|毫克|キロ|ミリグラム|킬로|밀리그램|[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3])")
 _WORD_COUNT: Final = regex(
     r"\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf"
-    r"|zwölf|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce)(mal\b)?\b"
+    r"|zwölf|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce|deux|trois|quatre|cinq|(?-i:sept)|huit|neuf|dix|onze|douze)(mal\b)?\b"
     r"|[週周]\w?([一二三四五六七八九两])(?:次|回)|(하나|두|세|네|다섯|여섯|일곱|여덟|아홉) ?(번|살)"
     r"|([一二两三四五六七八九十])岁",
     re.I,
 )
 _DIGIT: Final = regex(r"[\d一二两三四五六七八九十]")
 _NAME: Final = regex(
-    r"(?:(?:Dr|Mrs?|Ms|Prof)\.? |Herrn? |Frau |doctora? )?[A-ZÄÖÜÁÉÍÓÚÑ][\w'’-]*[a-zäöüßáéíóúñ0-9][\w'’-]*"
-    r"(?: [A-ZÄÖÜÁÉÍÓÚ][\w'’-]+)*"
+    r"(?:(?:Dr|Mrs?|Ms|Prof|Mme)\.? |Herrn? |Frau |doctora? |docteure? |[Mm]adame |[Mm]onsieur )?"
+    r"[A-ZÄÖÜÁÉÍÓÚÑÀÂÇÈÊÎÔ][\w'’-]*[a-zäöüßáéíóúñàâçèêëîïôûœ0-9][\w'’-]*"
+    r"(?: [A-ZÄÖÜÁÉÍÓÚÀÂÇÈÊÎÔ][\w'’-]+)*"
 )
 _EASTERN_NAME: Final = regex(
     r"[\u4e00-\u9fff\u30a1-\u30fa\u30fc]{1,5}(?=さん)|[\uac00-\ud7a3]{2,4}(?= ?씨)|[\u30a1-\u30fa\u30fc]{3,}"

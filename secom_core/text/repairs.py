@@ -1,4 +1,4 @@
-"""Words by which somebody takes back what was said: "Sorry, I mistyped", "No wait"; in six languages."""
+"""Words by which somebody takes back what was said: "Sorry, I mistyped", "No wait"; in seven languages."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ CORRECTED: Final = wording(
     no (?:el |son |a las )?\d[\d.,:]*
     (?:he dicho|había dicho|dije|puse|escribí)\b.{0,30}\b(?:y|pero) (?:es|son|era|eran)|estaba mal
     lo (?:dije|puse|escribí) mal
+    je me (?:suis trompée?|trompe|corrige)|erreur de ma part|mon erreur|je (?:voulais|veux) dire|je rectifie
+    faute de frappe
+    j'ai (?:mal|tout) (?:écrit|dit|noté|lu|compté|inversé|mélangé)|j'ai (?:confondu|inversé)|en fait,? (?:c'est|ce sont)
+    ce n'est pas .{1,40}[,;] ?(?:mais |c'est )|(?:et )?(?:pas|non) (?:le |à |au |en )?\d[\d.,:]*(?! ?%| pour cent)
     """,
     anywhere="""
     [说写打记弄算看搞给填]错了?|更正|应该是|错了.{0,6}是|不是[^，。？]{1,15}，?(?:而是|是)(?!吗)|口误|笔误|手误|准确(?:地)?说
@@ -40,6 +44,7 @@ REPAIRED: Final = wording(
     sorry|oops|whoops|ups|wait|hold on|hang on|no|nope|actually|or rather|rather|correction|edit|I mean
     moment|halt|nein|nee|quatsch|stopp|ach|äh|pardon|vielmehr|besser gesagt|doch|genauer
     perdón|perdona|disculpa|espera|uy|no|digo|mejor dicho|o sea
+    désolée?|excuse[sz]?-moi|oups|attends|attendez|non|enfin|plutôt|je veux dire|en fait
     """,
     anywhere="""
     不对|不是|不好意思|抱歉|等等|等一下|哦不|我是说|其实
@@ -53,7 +58,7 @@ _OPENING, _FILLED = 24, " .,!?¡¿…-–—\"'*"
 _FILLERS: Final = wording(
     r"""
     oh|ah|uh|um|er|hm+|ok|okay|lol|ha(?:ha)*|well|and|but|so|yes|thanks
-    ja|ach|na|tja|mist|ay|uf|pues|sí|gracias
+    ja|ach|na|tja|mist|ay|uf|pues|sí|gracias|bon|ben|euh|oui|merci|mais|et|alors|zut
     """
 )
 _FIRST: Final = 120

@@ -69,6 +69,18 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
         ("월세는 60만 원이에요.", "월세가 70만 원으로 올랐어요.", "changed"),
         ("Pagamos 800 euros de alquiler.", "Nos ha subido el alquiler a 860 euros.", "changed"),
         ("Yo cobro 1.700 euros.", "Me equivoqué: no cobro 1.700 euros, cobro 1.780.", "corrected"),
+        ("Notre loyer est de 900 euros.", "Le loyer est passé à 1 050 euros.", "changed"),
+        ("J'habite à Paris.", "J'ai déménagé à Lyon le mois dernier.", "changed"),
+        (
+            "Le rendez-vous chez le dentiste est jeudi.",
+            "Le rendez-vous chez le dentiste est mardi, pas jeudi.",
+            "changed",
+        ),
+        ("Je paie 35 euros pour la cantine.", "Je me suis trompée, c'est 53 euros pour la cantine.", "corrected"),
+        ("Je joue du violon le lundi.", "Je ne joue plus de violon.", "ended"),
+        ("Le cours de yoga commence à 18 h.", "Le cours de yoga commence toujours à 18 h.", "confirmed"),
+        ("家賃は8万円です。", "家賃は今9万円です。", "changed"),
+        ("Ich wohne in Wien.", "Ich bin umgezogen und wohne jetzt in Graz.", "changed"),
         ("I aim for 20 lengths by June.", "I raised my goal to 26 lengths by June.", "changed"),
         (
             "The choir rehearses at the town hall on May 4.",
@@ -101,6 +113,11 @@ def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer:
         ("Our rent is 900 euros a month.", "The rent is now 50 euros more than before."),
         ("Our rent is 900 euros a month.", "The rent went up by 50 euros."),
         ("Die Miete beträgt 900 Euro.", "Die Miete kostet jetzt 50 Euro mehr."),
+        ("Notre loyer est de 900 euros.", "Le loyer de ma sœur est passé à 960 euros."),
+        ("Notre loyer est de 900 euros.", "Si on déménageait, le loyer serait maintenant de 1 200 euros."),
+        ("Notre loyer est de 900 euros.", "Le loyer a augmenté de 50 euros."),
+        ("J'habite à Lyon.", "Avant, j'habitais à Paris."),
+        ("Je paie 900 euros de loyer.", "On voudrait payer 700 euros de loyer maintenant."),
         ("Die Miete beträgt 900 Euro.", "Die Miete ist um 50 Euro gestiegen."),
         ("我们的房租是4200元。", "房租涨了300元。"),
         ("我们的房租是4200元。", "同事的房租现在是3800元。"),
@@ -450,7 +467,6 @@ def test_scopes_are_walls(bank: MemoryBank) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.parametrize("numbers", ["31415926535" * 300, "12,15," * 600, "1.250," * 600], ids=["pi", "list", "sums"])
 def test_thousands_of_digits_are_read_in_time(bank: MemoryBank, numbers: str) -> None:
     began = time.perf_counter()
@@ -460,6 +476,7 @@ def test_thousands_of_digits_are_read_in_time(bank: MemoryBank, numbers: str) ->
     assert bank.changes(ANN)
 
 
+@pytest.mark.slow
 def test_one_more_turn_is_compared_with_as_few_whatever_was_said() -> None:
     def statements(turns: int) -> int:
         with MemoryBank.open(changes=True) as bank:
