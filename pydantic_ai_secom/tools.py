@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from pydantic_ai import FunctionToolset, RunContext, Tool
+from pydantic_core import SchemaValidator, core_schema
 
 from secom_core.agents import ScopeOf, check_scope_of, scope_in
 from secom_core.agents.tools import USUAL, ToolName, call_tool, named_tools
@@ -42,11 +43,13 @@ def memory_toolset(bank: MemoryBank, *, scope: ScopeOf, tools: Sequence[ToolName
 def _tool(tool: AgentTool, bank: MemoryBank, scope: ScopeOf) -> Tool[Any]:
     schema = tool.takes.model_json_schema()
     made: Tool[Any] = Tool.from_schema(_called(tool, bank, scope), tool.name, tool.says, schema, takes_ctx=True)
+    # Pydantic AI checks nothing here, and a call with what is no object would end the run.
+    made.function_schema.validator = SchemaValidator(core_schema.dict_schema(core_schema.str_schema()))
     return made
 
 
 def _called(tool: AgentTool, bank: MemoryBank, scope: ScopeOf) -> Callable[..., Awaitable[str]]:
-    async def called(ctx: RunContext[Any], **arguments: Any) -> str:
+    async def called(ctx: RunContext[Any], /, **arguments: Any) -> str:
         return await asyncio.to_thread(call_tool, bank, scope_in(scope, ctx.deps, tool.name), tool, arguments)
 
     return called

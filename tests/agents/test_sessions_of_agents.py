@@ -141,6 +141,18 @@ async def test_a_tool_finds_what_the_scope_holds(framework: Framework, bank: Mem
     assert "called Biscuit" in server.requests[1].text
 
 
+@pytest.mark.parametrize("arguments", ['{"query": "dog", "ctx": 1}', '{"query": "dog", "context": 1}', "[1]", "null"])
+async def test_arguments_that_no_tool_takes_do_not_end_the_run(
+    framework: Framework, bank: MemoryBank, arguments: str
+) -> None:
+    call = Answer(None, (ToolCall("recall", arguments),))
+    with ScriptedServer([call, "I cannot say."]) as server:
+        assert await framework.turn(server, "My dog?", tools=framework.tools(bank, scope=ALICE)) == "I cannot say."
+    [(role, told)] = server.requests[1].messages[-1:]
+    assert role == "tool"
+    assert "not permitted" in told or "should be" in told
+
+
 def test_bad_arguments_are_refused(framework: Framework, bank: MemoryBank) -> None:
     with pytest.raises(InvalidScope):
         framework.session(bank, scope="alice")
