@@ -16,7 +16,7 @@ _MARKDOWN: Final = regex(r"[ \t]*(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*:?")
 _BULLET: Final = regex(r"([ \t]*)([-*•–—+]|\(?\d{1,3}[.)])?(?(2)[ \t]+)(.*)")
 _TITLE: Final = regex(r"(?:\*\*|__)([^:：]{1,80}?[:：]?)(?:\*\*|__)[:：]?|([^:：]{1,80})[:：]")
 _LABELLED: Final = regex(r"([^\s:：.!?][^:：.!?\n]{0,40})[:：]\s+(?=\S)")
-_INLINE: Final = regex(r"\s+[-•–]\s+")
+_INLINE: Final = regex(r"(?<!\s)\s+[-•–]\s+")  # Only from where the spaces begin: a long run of them is read once.
 _LABEL_WORDS, _TITLE_WORDS, _LEAD_WORDS = 4, 8, 4
 _DATE: Final = regex(r"\d{4}-\d\d-\d\d[ \t]+")
 _ROLES: Final = regex(r"(?:the\s+)?(?:(user|human|customer)|(assistant|ai|bot|chatbot))(?=['’]s\b|\W|$)", re.IGNORECASE)

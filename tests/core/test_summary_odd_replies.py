@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 import warnings
 from collections.abc import Sequence
 
@@ -335,3 +336,13 @@ def test_the_fallback_keeps_both_speakers_and_the_recent_as_well_as_the_old() ->
     assert "How lovely" not in summary
     assert all(f"Town{n} " in summary for n in (0, 7)), "the oldest and the latest"
     assert sum("Isle" in line for line in summary.splitlines()) >= 4
+
+
+@pytest.mark.slow
+def test_a_message_of_many_spaces_does_not_hold_up_the_next_summary() -> None:
+    with MemoryBank.open(summaries=True) as bank:
+        bank.remember(ANN, [Message("I live in Ghent," + " " * 40_000 + "above a bakery.")], session="1", close=True)
+        began = time.perf_counter()
+        bank.remember(ANN, [Message("My rent is 960 euros.")], session="2", close=True)
+        assert time.perf_counter() - began < 1.5
+        assert "Ghent" in bank.summaries.latest(ANN).text
