@@ -19,6 +19,7 @@ from .grants import OF_METRICS, Grant, Tokens
 from .memory import ServedMemory
 
 try:
+    from starlette.convertors import StringConvertor, register_url_convertor
     from starlette.requests import Request
     from starlette.responses import JSONResponse, Response
     from starlette.routing import BaseRoute, Route, Router
@@ -108,8 +109,15 @@ def application(
 
 
 def route_path(path: str) -> str:
-    """As the router writes it: the name of a session may hold a slash."""
-    return path.replace("{name}", "{name:path}")
+    """As the router writes it: the name of a session may hold any character."""
+    return path.replace("{name}", "{name:session}")
+
+
+class _NameOfSession(StringConvertor):
+    regex = "(?s:.*)"  # The path of Starlette's own ends at a line break.
+
+
+register_url_convertor("session", _NameOfSession())
 
 
 def endpoint(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import jsonschema
@@ -188,6 +189,12 @@ def test_the_list_of_sessions_comes_in_parts_the_latest_first(caller: Caller) ->
     assert caller.get("/v1/sessions", limit=0).status_code == 400
     assert caller.http.get("/v1/sessions?limit=1&limit=2").status_code == 400
     assert caller.http.get("/v1/sessions/talk%201?name=talk%202").status_code == 400
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "ends\n", "\n", "a/b\r\nc", "\u2028"])
+def test_a_session_of_any_name_is_there_under_its_name(caller: Caller, name: str) -> None:
+    caller.ok(caller.post("/v1/remember", session=f"talk {name}", messages=[{"role": "user", "content": "Hello."}]))
+    assert caller.ok(caller.get(f"/v1/sessions/{quote(f'talk {name}', safe='')}"))["name"] == f"talk {name}"
 
 
 def test_the_latest_session_is_first_whatever_the_order_of_its_import(caller: Caller) -> None:
