@@ -22,6 +22,7 @@ from mcp.shared.exceptions import MCPError
 
 from .. import __version__
 from ..errors import SecomError
+from ..models.rows import sendable
 from . import operations, requests
 from .grants import Grant
 from .memory import ServedMemory
@@ -115,7 +116,8 @@ class Agents:
                 raise NotThere(f"there is no session at {uri!r}; {_SESSIONS} lists those that there are")
         except SecomError as error:
             raise MCPError(types.INVALID_PARAMS, str(refusal(error))) from error
-        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=_TEXT, text=text)])
+        contents = types.TextResourceContents(uri=uri, mime_type=_TEXT, text=sendable(text))
+        return types.ReadResourceResult(contents=[contents])
 
 
 def _described(tool: AgentTool) -> types.Tool:
@@ -134,11 +136,13 @@ def _named(name: str, grant: Grant) -> AgentTool:
 
 
 def _result(text: str, *, failed: bool = False) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
+    # Half a character, which JSON's text holds but UTF-8 does not, would end the connection.
+    return types.CallToolResult(content=[types.TextContent(type="text", text=sendable(text))], is_error=failed)
 
 
 def _resource(name: str, says: str) -> types.Resource:
-    return types.Resource(uri=f"{_SESSIONS}/{quote(name, safe='')}", name=name, description=says, mime_type=_TEXT)
+    uri = f"{_SESSIONS}/{quote(name, safe='', errors='surrogatepass')}"
+    return types.Resource(uri=uri, name=sendable(name), description=says, mime_type=_TEXT)
 
 
 def _session_of(uri: str) -> str:

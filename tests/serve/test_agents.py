@@ -190,6 +190,17 @@ async def test_names_of_sessions_come_back_as_they_are(connect: Connect) -> None
             assert (await client.read_resource(each.uri)).contents[0].text.startswith(OPEN)
 
 
+async def test_half_a_character_in_what_was_said_ends_no_connection(tmp_path: Path, scope: Scope) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        bank.remember(scope, [("user", "I like \ud83d apples.")], session="cut \ud83d")
+    async with over_stdio(tmp_path, scope, "auto") as client:
+        assert "I like \ufffd apples." in await said(client, "recall", query="apples")
+        assert "cut \ufffd" in await said(client, "look")
+        [_, talk] = (await client.list_resources()).resources
+        assert talk.name == "cut \ufffd"
+        assert "I like \ufffd apples." in (await client.read_resource(talk.uri)).contents[0].text
+
+
 # -- over HTTP ---------------------------------------------------------------------------------------------------------
 
 
