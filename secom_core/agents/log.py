@@ -15,6 +15,7 @@ from ..bank.unwritten import with_id_and_time
 from ..chats import ChatRecord
 from ..conversation import Message, Scope, Turn, opens_turn
 from ..errors import InvalidInput, StoreError, StoreLocked, warn_degraded
+from ..models.rows import sendable
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class ConversationLog:
         plain: Callable[[Message], Mapping[str, Any]],
     ) -> None:
         self.scope, self.session = scope, session
-        self._bank, self._writer, self._framework, self._plain = bank, shared_writer(bank), framework, plain
+        self._bank, self._writer, self._framework, self._made = bank, shared_writer(bank), framework, plain
         self._waiting: list[LogEntry] = []
         self._kept: set[str] = set()
         self._last: list[Mapping[str, Any]] = []
@@ -188,6 +189,10 @@ class ConversationLog:
     def _worded(self, message: Message, turn: Turn) -> tuple[ChatRecord, Mapping[str, Any]]:
         body = self._plain(message)
         return ChatRecord(turn.id, message.id, {self._framework: body}), body
+
+    def _plain(self, message: Message) -> Mapping[str, Any]:
+        # No request of a model can hold half a character.
+        return self._made(replace(message, text=sendable(message.text)))
 
     def _unsaid(self) -> LogEntry:
         """The latest entry that waits; nobody writes it any more, and those before it are stored with the next."""

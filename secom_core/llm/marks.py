@@ -34,6 +34,9 @@ PLAIN: Final = re.compile(
 )
 """What most is made of: letters, digits and signs of which no mark consists, all of which are seen."""
 
+_HALF: Final = regex("[\ud800-\udfff]")
+"""Half of a character that was cut in two: no request to a model can hold it."""
+
 _HIDDEN: Final = regex(f"[{_CONTROLS}{_UNSEEN}{_JOINERS}]+")
 _COMPOSING: Final = regex(f"[{_JOINERS}]{{1,2}}")
 _COMPOSED: Final = regex("[^\x00-\x7f\ufe50-\ufe6f\uff00-\uffef]")
@@ -109,9 +112,11 @@ _CITATION: Final = regex(rf"{CITED}|\d+(?:(?::\d+)?\u2020.*)?", re.IGNORECASE | 
 def without_hidden(text: str) -> str:
     """The text without what is not seen: controls, the writing direction, tag characters, blanks of no width.
 
-    Joiners stay inside of composed emoji and of words in scripts that need them.
+    Joiners stay inside of composed emoji and of words in scripts that need them. Half a character becomes U+FFFD.
     """
-    return text.translate(_NO_CONTROLS) if text.isascii() else _HIDDEN.sub(_composing, text)
+    if text.isascii():
+        return text.translate(_NO_CONTROLS)
+    return _HALF.sub("\ufffd", _HIDDEN.sub(_composing, text))
 
 
 def _composing(found: re.Match[str]) -> str:

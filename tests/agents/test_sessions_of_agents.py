@@ -141,6 +141,18 @@ async def test_a_tool_finds_what_the_scope_holds(framework: Framework, bank: Mem
     assert "called Biscuit" in server.requests[1].text
 
 
+async def test_half_a_character_that_is_remembered_ends_no_run(framework: Framework, bank: MemoryBank) -> None:
+    bank.remember(ALICE, [("user", "I like \ud83d apples.")], session="sunday")
+    bank.remember(ALICE, [("user", "And \ud83d pears.")], session="monday")
+    recalled = Answer(None, (ToolCall("recall", {"query": "apples"}),))
+    with ScriptedServer([recalled, "Apples."]) as server:
+        session = framework.session(bank, scope=ALICE, session="monday")
+        await framework.turn(server, "Which fruit do I like?", session, framework.tools(bank, scope=ALICE))
+    assert "I like \ufffd apples." in server.requests[0].prompt
+    assert "And \ufffd pears." in server.requests[0].prompt
+    assert "I like \ufffd apples." in server.requests[1].messages[-1][1]
+
+
 @pytest.mark.parametrize("arguments", ['{"query": "dog", "ctx": 1}', '{"query": "dog", "context": 1}', "[1]", "null"])
 async def test_arguments_that_no_tool_takes_do_not_end_the_run(
     framework: Framework, bank: MemoryBank, arguments: str
