@@ -119,9 +119,9 @@ class MemoryBank(Looking):
                 paper's reranker chooses the memories that are shown, and learns from the citations (RMM's
                 retrospective reflection).
             changes: detect statements that change an earlier one, by rules in seven languages, and mark the earlier
-                ones in recalls: ``bank.changes``. Off unless given, because in long chats with assistants about half of the
-                links join statements about different things. With ``"model"``, the language model is also asked, once
-                for each session that ends.
+                ones in recalls: ``bank.changes``. Off unless given, because in long chats with assistants about half of
+                the links join statements about different things. With ``"model"``, the language model is also asked,
+                once for each session that ends.
             layers: your own layers, registered with `secom_core.layers.register`.
             idle_after: the length of the silence that ends a session (RMM section 3), 30 minutes unless given. It is
                 measured by the times of the messages when the next message comes to the scope, and by the clock in

@@ -107,8 +107,8 @@ class Capabilities:
         """The changes that were found: each links a later statement to the earlier one that it changes or confirms.
 
         Rules find them when messages are remembered, in English, German, Chinese, Japanese, Korean, Spanish and French.
-        With ``changes="model"``, the language model also finds them when sessions end, with the attribute and the date. A
-        recall shows the later statement together with the earlier one, which is marked.
+        With ``changes="model"``, the language model also finds them when sessions end, with the attribute and the date.
+        A recall shows the later statement together with the earlier one, which is marked.
 
         Args:
             scope: whose memory it is.

@@ -113,9 +113,9 @@ _DULL: Final = frozenset(
     )
     + terms("ahora nuevo hoy ayer ya todavía semana mes año decir ir hacer bueno aquí claro", language="spanish")
     + terms(
-        "maintenant désormais nouveau nouvelle aujourd'hui hier encore déjà toujours semaine mois année an dire aller faire "
-        "bon bien ici fois finalement passer changer janvier février mars avril mai juin juillet août septembre octobre "
-        "novembre décembre pardon désolé non merci",
+        "maintenant désormais nouveau nouvelle aujourd'hui hier encore déjà toujours semaine mois année an dire aller "
+        "faire bon bien ici fois finalement passer changer janvier février mars avril mai juin juillet août septembre "
+        "octobre novembre décembre pardon désolé non merci",
         language="french",
     )
 )
