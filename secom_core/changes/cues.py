@@ -62,7 +62,7 @@ CHANGED: Final = wording(
     (?:est|sont|ai|a|ont|avons|été|suis|sommes) (?:\w+ )?(?:changée?|déménagé|prolongée?|augmentée?|baissée?|mutée?)s?
     (?:est|sont|ai|a|ont|avons|été|suis|sommes) (?:\w+ )?(?:remplacée?|modifiée?|montée?|descendue?|réduite?)s?
     (?:passe|passera|passent|monte|descend) (?:de .{1,30} )?à
-    nouve(?:au|l|lle)(?= (?:\w+ ){1,3}(?:est|s'appelle|sont)\b)
+    nouve(?:au|l|lle)(?= (?:\w+ ){1,5}(?:est|s'appelle|sont)\b)
     actuellement(?= (?:\w+ ){0,4}[€$]?\d)
     """,
     anywhere=r"""

@@ -67,7 +67,8 @@ _BOUND: Final = regex(
 _DENIED: Final = regex(
     r"\b(?:not|nicht|kein\w*|no|instead of|rather than|statt|anstatt|en vez de|en lugar de|pas|non|au lieu|plutôt que)"
     r" (?:in |on |at |to |with |for |nach |zu |zum |zur |bei |mit |a |en |con |para |à |au |chez |du |pour )?"
-    r"(?:an? |the |am |um |im |el |la |las |los |a las |de |le |les |une? |l['’])?$",
+    r"(?:an? |the |am |um |im |el |la |las |los |a las |de |le |les |une? |l['’])?$"
+    r"|\bplutôt qu['’](?:à |en |au |une? )?$",
     re.I,
 )
 _LEFT_FOR: Final = regex(r" ?(?:[\w-]+ )?(?:to|up to|down to|auf|a|hasta|à|au)\b|.{0,4}(?:到|至|改|成|为)", re.I)
