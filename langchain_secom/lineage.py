@@ -40,6 +40,7 @@ class Lineage:
         before: the ids of those that it held when its last run ended, if that is known.
         summed_up: whether a summary stands for earlier messages.
         branches: gives those of some ids whose messages were said in another branch, as checkpoints tell.
+        only_branches: the same, without those that the line of the current checkpoint held earlier.
         whole: gives the ids of all messages of the thread, if another graph may have handed only some of them, or
             changed ones, to the agent.
     """
@@ -48,6 +49,7 @@ class Lineage:
     before: Collection[str] = ()
     summed_up: bool = False
     branches: Callable[[Collection[str]], Collection[str]] = set
+    only_branches: Callable[[Collection[str]], Collection[str]] = set
     whole: Callable[[], Collection[str]] | None = None
 
     @property
@@ -78,6 +80,8 @@ class Lineage:
             if not self.before:
                 return set(self.branches(order))
             shared = [number for number, each in enumerate(order) if each in self.before]
+            if not shared:  # what both held was forgotten, and what is stored may have been taken out since
+                return set(self.only_branches(order))
         edited = {order[number] for number in shared if order[number] not in here}
         branch = set(order[shared[-1] + 1 :] if shared else [])
         gone = (self.taken_out & set(order)) | self._edited_in_thread(edited)

@@ -119,9 +119,10 @@ class ThreadMemory:
         named = named_messages(messages, turn.session, self.options, turn.ended)
         named = [each for each in named if place_of(str(each.id)) not in others]
         ended = turn.mine
-        branches = partial(self._in_other_branches, turn)
+        only_branches = partial(self._in_other_branches, turn, off_line=True)
+        branches = partial(self._in_other_branches, turn, off_line=turn.inner)
         whole = partial(self._whole_thread, turn) if turn.inner else None
-        lineage = Lineage(named, ended if begins else (), summed_up, branches, whole)
+        lineage = Lineage(named, ended if begins else (), summed_up, branches, only_branches, whole)
         follow(self.bank, turn.scope, turn.session, lineage, self.retracted)
 
     def _others(self, turn: AgentTurn, thread: Sequence[BaseMessage]) -> Collection[str]:
@@ -133,14 +134,14 @@ class ThreadMemory:
         ids = (id for each in theirs for id in ids_of_messages(each, turn.session, self.options, turn.ended))
         return {*turn.others, *map(place_of, ids)}
 
-    def _in_other_branches(self, turn: AgentTurn, ids: Collection[str]) -> set[str]:
-        """Those of some messages that a checkpoint of the thread holds; within another graph, none of the current line.
+    def _in_other_branches(self, turn: AgentTurn, ids: Collection[str], *, off_line: bool) -> set[str]:
+        """Those of some messages that a checkpoint of the thread holds; with ``off_line``, none of the current line.
 
         What a graph has taken out of its thread, such as to keep it short, is in the line of its checkpoints.
         """
         saved = _latest_checkpoints() if ids else []
-        line = _current_line(saved) if turn.inner else []
-        if turn.inner and not line:
+        line = _current_line(saved) if off_line else []
+        if off_line and not line:
             return set()
         return (set(ids) & self._ids_in(turn, saved)) - self._ids_in(turn, line)
 

@@ -269,6 +269,23 @@ def test_a_branch_goes_on_from_an_earlier_checkpoint(bank: MemoryBank, server: S
     assert "dog" not in server.requests[-1].prompt
 
 
+@pytest.mark.parametrize("gone", ["forgotten", "deleted"])
+def test_a_branch_goes_on_from_what_is_not_remembered_any_more(
+    bank: MemoryBank, server: ScriptedServer, gone: str
+) -> None:
+    agent = agent_of(server, bank)
+    first, *_ = two_turns(agent)
+    if gone == "forgotten":
+        bank.forget(ANN, turn_ids=[bank.turns(ANN, "friday")[0].id])
+    else:
+        agent.update_state(in_thread, {"messages": [RemoveMessage(id=first.id)]})
+    agent.invoke(user("And I have a dog."), in_thread)
+    assert [texts[0] for texts in said(bank)] == ["My cat is called Mimi.", "And I have a dog."]
+    agent.invoke(user("I have no pets."), checkpoint(agent, 2))
+    assert not [texts for texts in said(bank) if "Mimi" in texts[0] or "dog" in texts[0]]
+    assert said(bank)[-1] == ["I have no pets.", "Answer 3."]
+
+
 @pytest.mark.slow
 @both
 @pytest.mark.parametrize("kept", ["memory", "sqlite"])
@@ -460,6 +477,18 @@ def test_what_is_taken_out_to_keep_a_thread_short_stays(bank: MemoryBank, server
     for number in range(6):
         agent.invoke(user(f"Fact {number}."), in_thread)
     assert said(bank) == [[f"Fact {number}.", f"Answer {number}."] for number in range(6)]
+
+
+def test_what_was_taken_out_stays_where_the_rest_of_the_thread_was_forgotten(
+    bank: MemoryBank, server: ScriptedServer
+) -> None:
+    agent = agent_of(server, bank, Trim("before"))
+    for number in range(4):
+        agent.invoke(user(f"Fact {number}."), in_thread)
+    shown = [turn.id for turn in bank.turns(ANN, "friday", last=2)]
+    bank.forget(ANN, turn_ids=shown)
+    agent.invoke(user("Fact 4."), in_thread)
+    assert [texts[0] for texts in said(bank)] == ["Fact 0.", "Fact 1.", "Fact 4."]
 
 
 def test_a_turn_that_was_summed_up_while_it_waited_stays(bank: MemoryBank) -> None:
