@@ -97,7 +97,8 @@ def new_messages(
 
     A message of the turn at hand is new unless its id is stored: who says "yes" again says it twice. Of those before
     it, all are known up to the last whose id is stored or, where a caller resends the history under new ids, whose
-    text is.
+    text is. Where the thread holds the stored message too, under its id, the text before it has to be the same as well:
+    one answer may be given to several questions.
 
     Args:
         bank: where stored messages are looked up.
@@ -115,8 +116,12 @@ def new_messages(
     start = _turn_start(messages, question_id)
     named = _named(messages, session)
     stored = [message for turn in bank.turns(scope, session, last=TAIL) for message in turn.messages]
-    ids, texts = {message.id for message in stored}, set(map(_role_and_text, stored))
-    known = [place for place, each in enumerate(named[:start]) if each.id in ids or _role_and_text(each) in texts]
+    ids, here = {message.id for message in stored}, {message.id for message in named}
+    told = list(zip(stored, _with_what_was_before(stored), strict=True))
+    resent = {known_by for message, (_, known_by) in told if message.id not in here}
+    again = {key for message, key in told if message.id in here}
+    keys = zip(named[:start], _with_what_was_before(named[:start]), strict=True)
+    known = [place for place, (each, key) in enumerate(keys) if each.id in ids or key[1] in resent or key in again]
     first = known[-1] + 1 if known else 0
     new = [*named[first:start], *(message for message in named[start:] if message.id not in ids)]
     gone = set(mine) if not stored else set()
@@ -224,6 +229,15 @@ def _is_among(turn: Turn, texts: set[tuple[str, str]]) -> bool:
 def _role_and_text(message: Message) -> tuple[str, str]:
     """What a message is known by. An application may send an answer back as it was shown, with its markers."""
     return message.role, message.text if message.role != "assistant" else _without_citations(message.text)
+
+
+def _with_what_was_before(messages: Iterable[Message]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """What each message is known by (`_role_and_text`), after the latest text of the other side."""
+    latest = {True: "", False: ""}
+    for message in messages:
+        known_by, by_user = _role_and_text(message), message.role == "user"
+        yield latest[not by_user], known_by
+        latest[by_user] = known_by[1]
 
 
 def _turn_start(messages: Sequence[Message], question_id: str | None) -> int:

@@ -176,6 +176,26 @@ def test_what_could_not_be_stored_is_stored_by_the_next_run(server: ScriptedServ
         assert [turn.messages[0].text for turn in bank.turns(ANN)] == ["My PIN is 1234.", "My bike is red."]
 
 
+def test_an_answer_given_before_hides_no_turn_that_could_not_be_stored() -> None:
+    fails = [False]
+
+    def redact(text: str) -> str:
+        if fails[0]:
+            raise StoreError("the list of names cannot be read")
+        return text
+
+    with MemoryBank.open(redact=redact) as bank, ScriptedServer("Noted.") as server:
+        agent = agent_of(server, bank, on_error="warn")
+        agent.invoke(user("My bike is red."), in_thread)
+        fails[0] = True
+        with pytest.warns(DegradedWarning):
+            agent.invoke(user("My cat is called Mimi."), in_thread)
+        fails[0] = False
+        agent.invoke(user("I live in Ghent."), in_thread)
+        facts = ["My bike is red.", "My cat is called Mimi.", "I live in Ghent."]
+        assert said(bank) == [[fact, "Noted."] for fact in facts]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("change", ["deleted", "edited"])
 def test_what_becomes_of_a_message_reaches_its_users_memory_after_anothers_run(
@@ -267,6 +287,30 @@ def test_a_branch_goes_on_from_an_earlier_checkpoint(bank: MemoryBank, server: S
     # The next turn has nothing of the branch that was left, either.
     agent.invoke(user("What is my cat called?"), in_thread)
     assert "dog" not in server.requests[-1].prompt
+
+
+def test_who_returns_to_a_branch_finds_its_turns_though_an_answer_was_given_twice(bank: MemoryBank) -> None:
+    with ScriptedServer("Noted.") as server:
+        agent = agent_of(server, bank)
+        two_turns(agent)
+        first, second = checkpoint(agent, 2), checkpoint(agent, 4)
+        agent.invoke(user("I have no pets."), first)
+        agent.invoke(user("Mimi is old."), second)
+        facts = ["I live in Ghent.", "My cat is called Mimi.", "Mimi is old."]
+        assert said(bank) == [[fact, "Noted."] for fact in facts]
+
+
+@both
+@pytest.mark.parametrize("window", [1, 2, 3, 4])
+async def test_a_history_sent_again_beside_checkpoints_is_stored_once(bank: MemoryBank, how: str, window: int) -> None:
+    history: list[Any] = []
+    with ScriptedServer("Noted.") as server:
+        agent = agent_of(server, bank)
+        for fact in ("I live in Ghent.", "Yes.", "My cat is called Mimi.", "It is old."):
+            given = [*history[len(history) - min(window, len(history)) :], ("user", fact)]
+            await run_agent(how, agent, {"messages": given}, in_thread)
+            history += [("user", fact), ("ai", "Noted.")]
+        assert said(bank) == [[text, "Noted."] for role, text in history if role == "user"]
 
 
 @pytest.mark.parametrize("gone", ["forgotten", "deleted"])
