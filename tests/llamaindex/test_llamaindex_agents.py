@@ -188,6 +188,20 @@ async def test_a_saved_context_goes_on_in_another_process(bank: MemoryBank, kind
     again.bank.close()
 
 
+@pytest.mark.slow
+async def test_a_context_keeps_its_memory_until_another_one_is_set(bank: MemoryBank) -> None:
+    bobs = SecomMemory(bank=bank, scope=("bob",), session="now")
+    async with running("function", replies_of("function") * 3) as (agent, _):
+        context = Context(agent)
+        await agent.run("I am Ann.", ctx=context, memory=memory_of(bank))
+        await agent.run("I am still Ann.", ctx=context, memory=bobs)
+        assert not bank.sessions(("bob",)), "LlamaIndex goes on with the memory of the first run"
+        await context.store.set("memory", bobs)
+        await agent.run("I am Bob.", ctx=context)
+    assert stored(bank) == ["I am Ann.", REPLY, "I am still Ann.", REPLY]
+    assert [turn.messages[0].text for turn in bank.turns(("bob",))] == ["I am Bob."]
+
+
 async def test_a_human_in_the_loop_resumes_within_the_turn(bank: MemoryBank) -> None:
     """A context that was saved between the question and the answer."""
     memory = memory_of(bank)
