@@ -507,6 +507,9 @@ class Trim(AgentMiddleware[Any, Any, Any]):
     def after_model(self, state: Any, runtime: Any) -> Any:
         return self._trimmed("after", state["messages"])
 
+    def after_agent(self, state: Any, runtime: Any) -> Any:
+        return self._trimmed("end", state["messages"])
+
 
 def summing_up() -> SummarizationMiddleware:
     summarizer = RunnableLambda(lambda messages: "A summary.")
@@ -514,8 +517,11 @@ def summing_up() -> SummarizationMiddleware:
     return SummarizationMiddleware(unused, trigger=("messages", 4), keep=("messages", 1), summarizer=summarizer)
 
 
+TRIMMING = [lambda: Trim("before"), lambda: Trim("after"), lambda: Trim("end"), summing_up]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("shorten", [lambda: Trim("before"), lambda: Trim("after"), summing_up])
+@pytest.mark.parametrize("shorten", TRIMMING)
 def test_what_is_taken_out_to_keep_a_thread_short_stays(bank: MemoryBank, server: ScriptedServer, shorten: Any) -> None:
     agent = agent_of(server, bank, shorten())
     for number in range(6):
