@@ -116,8 +116,9 @@ def new_messages(
     start = _turn_start(messages, question_id)
     named = _named(messages, session)
     stored = [message for turn in bank.turns(scope, session, last=TAIL) for message in turn.messages]
-    ids, here = {message.id for message in stored}, {message.id for message in named}
-    told = list(zip(stored, _with_what_was_before(stored), strict=True))
+    ids, here = {message.id for message in stored}, {message.id: message for message in named}
+    # As the thread has them: what is stored may be redacted.
+    told = list(zip(stored, _with_what_was_before(here.get(each.id, each) for each in stored), strict=True))
     resent = {known_by for message, (_, known_by) in told if message.id not in here}
     again = {key for message, key in told if message.id in here}
     keys = zip(named[:start], _with_what_was_before(named[:start]), strict=True)

@@ -313,6 +313,21 @@ async def test_a_history_sent_again_beside_checkpoints_is_stored_once(bank: Memo
         assert said(bank) == [[text, "Noted."] for role, text in history if role == "user"]
 
 
+@pytest.mark.parametrize("window", [2, 4])
+def test_a_history_sent_again_into_a_bank_that_redacts_is_stored_once(window: int) -> None:
+    history: list[Any] = []
+    with (
+        ScriptedServer("Noted.") as server,
+        MemoryBank.open(redact=lambda text: text.replace("4111", "[card]")) as bank,
+    ):
+        agent = agent_of(server, bank)
+        for fact in ("My card is 4111.", "Yes, 4111.", "My cat is called Mimi."):
+            given = [*history[len(history) - min(window, len(history)) :], ("user", fact)]
+            agent.invoke({"messages": given}, in_thread)
+            history += [("user", fact), ("ai", "Noted.")]
+        assert [texts[0] for texts in said(bank)] == ["My card is [card].", "Yes, [card].", "My cat is called Mimi."]
+
+
 @pytest.mark.parametrize("gone", ["forgotten", "deleted"])
 def test_a_branch_goes_on_from_what_is_not_remembered_any_more(
     bank: MemoryBank, server: ScriptedServer, gone: str
