@@ -114,9 +114,8 @@ _DULL: Final = frozenset(
     )
     + terms("ahora nuevo hoy ayer ya todavía semana mes año decir ir hacer bueno aquí claro", language="spanish")
     + terms(
-        "maintenant désormais nouveau nouvelle aujourd'hui hier encore déjà toujours semaine mois année an dire aller "
-        "faire bon bien ici fois finalement passer changer janvier février mars avril mai juin juillet août septembre "
-        "octobre novembre décembre pardon désolé non merci",
+        "maintenant désormais nouveau nouvelle aujourd'hui hier encore déjà toujours semaine mois année ici fois "
+        "janvier février avril juin juillet août septembre octobre novembre décembre pardon désolé merci",
         language="french",
     )
 )
