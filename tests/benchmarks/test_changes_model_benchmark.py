@@ -14,7 +14,7 @@ SET = Path(changes_model.__file__).parent / "changes"
 
 def test_chats_are_of_every_language_and_of_the_half_that_counts():
     chats = changes_model.chosen(SET, 1)
-    assert sorted(chat["language"] for chat in chats) == ["de", "en", "es", "ja", "ko", "zh"]
+    assert sorted(chat["language"] for chat in chats) == ["de", "en", "es", "fr", "ja", "ko", "zh"]
     assert {chat["part"] for chat in chats} == {"test"}
     assert [chat["name"] for chat in chats] == [chat["name"] for chat in changes_model.chosen(SET, 2)][::2]
 
