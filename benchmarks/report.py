@@ -763,8 +763,9 @@ SECTIONS = {
     "How many more changes does a language model detect?": (
         changes_model,
         "`benchmarks.changes_model`: Qwen2.5-Coder-1.5B-Instruct in four bits on llama.cpp at temperature 0, on one "
-        "graphics processor. The data are all chats from the test half of the set but the French one, ten chats of BEAM "
-        "and the sessions of one conversation of LoCoMo, with one call for each session. On short chats the model finds a few changes "
+        "graphics processor. The data are all chats from the test half of the set but the French one, ten chats of "
+        "BEAM and the sessions of one conversation of LoCoMo, with one call for each session. On short chats the model "
+        "finds a few changes "
         "that the rules miss. On long chats with an assistant this small model for code adds nothing: it copies the "
         "example of the prompt, pairs lines in their order, and half of its replies are cut off; what the words do not "
         "bear out is rejected. The replies are in `results/changes_qwen2.5-coder-1.5b.jsonl`, except those that copy "
