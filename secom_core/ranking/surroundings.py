@@ -25,6 +25,9 @@ _RECENT: Final = 60
 """How many of the latest turns are shown at most."""
 
 
+_AT_ONCE: Final = 500
+"""How many rows of a session, or of days, are read together: no block shows more, and days may be a whole year."""
+
 _INSTRUCTION: Final = STANDING.index("instruction")
 _INSTRUCTIONS: Final = 12
 """How many instructions are looked at, those that came last."""
@@ -168,13 +171,14 @@ def _said_on(table: PassageTable, days: Iterable[Span]) -> Rows:
 
 def _gist(table: PassageTable, rows: Rows) -> list[int]:
     rows = rows[table.latest[rows] > 0]
-    table.read(rows.tolist())
     heads = [row for row in rows.tolist() if table.head[row] == row]
     firsts = {int(table.memory[row]): row for row in reversed(heads)}
     opens = [row for row in heads if firsts[int(table.memory[row])] == row]
     users = [row for row in reversed(heads) if table.kind[row] != REPLY]
-    replies = [row for row in reversed(rows.tolist()) if table.kind[row] == REPLY and table.passage(row).start == 0]
-    return list(dict.fromkeys([*opens, *users, *replies]))
+    replies = [row for row in reversed(rows.tolist()) if table.kind[row] == REPLY and table.start[row] == 0]
+    found = list(dict.fromkeys([*opens, *users, *replies]))
+    table.read(found[:_AT_ONCE])
+    return found
 
 
 def _around(table: PassageTable, found: Sequence[int]) -> Iterable[int]:

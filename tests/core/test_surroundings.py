@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from secom_core.bank import MemoryBank
 from secom_core.memory import Recall
+from secom_core.ranking.passage_table import PassageTable
 from secom_core.text.terms import count_tokens
 
 SCOPE = ("acme", "alice")
@@ -273,6 +275,28 @@ def test_of_a_day_with_long_replies_each_thing_that_the_user_said_is_shown() -> 
         recall = bank.recall(SCOPE, "What did we talk about on May 3?", token_budget=200)
     assert all(f"{each} 3" in recall.text for each in asked)
     assert recall.tokens <= 200
+
+
+def test_a_whole_year_is_not_read_for_a_question_about_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with MemoryBank.open(tmp_path / "year.db") as bank:
+        for month in range(1, 13):
+            at = datetime(2025, month, 5, tzinfo=timezone.utc)
+            talk = [{"role": "user", "content": f"Note {place} of month {month}."} for place in range(100)]
+            bank.remember(SCOPE, talk, session=f"{month}", at=at, close=True)
+    read: list[int] = []
+
+    def counted(table: PassageTable, rows: Iterable[int]) -> None:
+        wanted = list(rows)
+        read.append(len(wanted))
+        taken(table, wanted)
+
+    taken = PassageTable.read
+    with MemoryBank.open(tmp_path / "year.db") as bank:
+        bank.recall(SCOPE, "hello")
+        monkeypatch.setattr(PassageTable, "read", counted)
+        recall = bank.recall(SCOPE, "What did we talk about last year?", now=datetime(2026, 2, 1, tzinfo=timezone.utc))
+    assert {hit.turns[0].at.month for hit in recall.hits if hit.turns[0].at} == set(range(1, 13))
+    assert max(read) <= 500
 
 
 def test_what_a_question_is_about_goes_before_when_it_was_said(week: MemoryBank) -> None:
