@@ -146,7 +146,8 @@ SUPPOSED: Final = wording(
     wenn|falls|würde\w*|könnte\w*|vielleicht|nächstes jahr|müssten|wahrscheinlich
     si (?:nos|me|te|se|fuera\w*)|quizás?|tal vez|quizá|serían|sería
     si (?:je|tu|on|nous|vous|elles?|ils?|jamais|un jour)|s'ils?|peut-être|probablement|sans doute|envisage\w*
-    (?:pourr|devr|ser|aur|ir|préférer)ai[st]|(?:je|on|nous) (?:pens|song)\w+ à|l'année prochaine|un jour|rêve\w*
+    (?:pourr|devr|ser|aur|ir|préférer)ai[st]|(?:je|on|nous) (?:pens|song)\w+ à|un jour(?! par\b)|rêve\w*
+    l'année prochaine
     """,
     anywhere="""
     如果|要是|估计|可能|也许

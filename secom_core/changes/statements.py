@@ -80,8 +80,9 @@ _WORD, _STEM, _VOWELS = 3, 6, "aeiou"
 _LABEL: Final = regex(r"\b([^\W\d_]{3,}) (?:no\. ?|nr\. ?|#)?(\d{1,4})(?! ?(?:%|[-.,:/]\d))\b", re.I)
 _NO_LABEL: Final = wording(
     rf"{MONTHS}|about|around|over|under|only|have|has|had|are|was|were|pay|paid|costs?|from|till|until|than|with|take"
-    r"|nearly|almost|read|run|the|for|and|now|just|last|next|past|first|some|les|des|est|sont|ont|avons|paie|payons|coûte|prends?|environ|depuis|pendant|dans|pour|sur|tous"
-    r"|toutes|fait|jetzt|nun|noch|reach\w*|hit|got|get|is|lasts?|least|most|every"
+    r"|nearly|almost|read|run|the|for|and|now|just|last|next|past|first|some"
+    r"|les|des|est|sont|ont|avons|paie|payons|coûte|prends?|environ|depuis|pendant|dans|pour|sur|tous|toutes|fait"
+    r"|jetzt|nun|noch|reach\w*|hit|got|get|is|lasts?|least|most|every"
 )
 """What stands before a number that names nothing: "pay 900"."""
 _RELATIVE: Final = wording(anywhere=r"^(?:which|who|that|it|die|der|das|welche[rs]?|que|qui)\b")

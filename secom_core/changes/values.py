@@ -133,7 +133,8 @@ _PLURAL: Final = regex(
 _HAN_UNIT: Final = regex(r"\s?(公斤|毫克|キロ|ミリグラム|킬로|밀리그램|[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3])")
 _WORD_COUNT: Final = regex(
     r"\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf"
-    r"|zwölf|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce|deux|trois|quatre|cinq|(?-i:sept)|huit|neuf|dix|onze|douze)(mal\b)?\b"
+    r"|zwölf|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce|deux|trois|quatre|cinq"
+    r"|(?-i:sept)|huit|neuf|dix|onze|douze)(mal\b)?\b"
     r"|[週周]\w?([一二三四五六七八九两])(?:次|回)|(하나|두|세|네|다섯|여섯|일곱|여덟|아홉) ?(번|살)"
     r"|([一二两三四五六七八九十])岁",
     re.I,
