@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from math import fsum
+from operator import itemgetter
 from typing import Final
 
 from ..memory import Passage
@@ -34,7 +36,9 @@ def _narrower(passage: Passage, worth: Mapping[str, float]) -> Passage | None:
     spans = _telling(text, sentence_spans(text, passage.start, passage.stop))
     if len(spans) < 2:
         return None
-    start, stop = max(spans, key=lambda span: sum(worth.get(term, 0.0) for term in set(terms(text[slice(*span)]))))
+    # Exact, as a set has another order in each process: of two that hold as much it is always the first.
+    held = (fsum(worth.get(term, 0.0) for term in set(terms(text[slice(*span)]))) for span in spans)
+    (start, stop), _ = max(zip(spans, held, strict=True), key=itemgetter(1))
     return replace(passage, start=start, stop=stop)
 
 
