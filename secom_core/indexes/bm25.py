@@ -38,7 +38,7 @@ class BM25:
     A unit given as text is analysed by `secom_core.text.terms.terms`, its Latin words stemmed in the language that it
     shows. A query given as text is too short to show one, so each of its words is looked up in every language that
     makes up 5 % of the units or more, and counts once: as the variant that suits the unit best. Units and queries
-    given as sequences of strings are taken as they are. Each different word of a query counts once, 64 at most.
+    given as sequences of strings are taken as they are. Each different word of a query counts once, the 64 rarest.
 
     Adding, replacing or removing a unit costs time proportional to its length, averaged over many; searching costs
     time proportional to the postings of the query's terms. Calls must not overlap with a change: whoever shares an

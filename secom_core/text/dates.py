@@ -65,13 +65,9 @@ _GERMAN: Final = tuple(_OTHER_MONTHS["german"])
 _ROMANCE: Final = (*_OTHER_MONTHS["spanish"], *_OTHER_MONTHS["french"])
 _GERMAN_MONTH, _ROMANCE_MONTH = (rf"(?P<month>{'|'.join(names)})\b" for names in (_GERMAN, _ROMANCE))
 _OTHER_WEEKDAYS: Final = {
-    name: number
-    for names in (
-        "montag dienstag mittwoch donnerstag freitag samstag sonntag",
-        "lunes martes miércoles jueves viernes sábado domingo",
-        "lundi mardi mercredi jeudi vendredi samedi dimanche",
-    )
-    for number, name in enumerate(names.split())
+    "german": "montag dienstag mittwoch donnerstag freitag samstag sonntag".split(),
+    "spanish": "lunes martes miércoles jueves viernes sábado domingo".split(),
+    "french": "lundi mardi mercredi jeudi vendredi samedi dimanche".split(),
 }
 
 _IN_CAPITALS: Final = tuple(month.capitalize() for month in _MONTHS)
@@ -118,15 +114,13 @@ _AGO: Final = regex(
 _AGO_SIGNS: Final = signs("ago|back|earlier|前")
 _WEEKDAY_SIGNS: Final = ("day",)
 _LAST_WEEKDAY: Final = regex(r"\b(?:last|on|this past) (?P<name>mon|tue|wed|thu|fri|sat|sun)[a-z]*day\b", re.I)
+_ANY_WEEKDAY: Final = {language: rf"(?P<{language}>{'|'.join(names)})\b" for language, names in _OTHER_WEEKDAYS.items()}
 _OTHER_WEEKDAY: Final = regex(
-    r"\b(?:am|letzten|vorigen) (?P<german>(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)\b"
-    r"|\bel (?P<spanish>lunes|martes|miércoles|jueves|viernes|sábado|domingo)\b"
-    r"|\b(?P<french>lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche) dernier\b",
+    rf"\b(?:am|letzten|vorigen) {_ANY_WEEKDAY['german']}|\bel {_ANY_WEEKDAY['spanish']}"
+    rf"|\b{_ANY_WEEKDAY['french']} dernier\b",
     re.I,
 )
-_OTHER_WEEKDAY_SIGNS: Final = signs("|".join(_OTHER_WEEKDAYS))
-
-
+_OTHER_WEEKDAY_SIGNS: Final = tuple(name for names in _OTHER_WEEKDAYS.values() for name in names)
 _COUNTED: Final = _LAST_WEEKDAY, _OTHER_WEEKDAY, _AGO
 
 
@@ -287,7 +281,8 @@ def _counted(text: str, today: date, *, with_seldom: bool) -> Iterator[tuple[dat
     for match in _LAST_WEEKDAY.finditer(text) if is_signed(folded, _WEEKDAY_SIGNS) else ():
         yield _last_weekday(today, _WEEKDAYS.index(match["name"].lower()))
     for match in _OTHER_WEEKDAY.finditer(text) if with_seldom and is_signed(folded, _OTHER_WEEKDAY_SIGNS) else ():
-        yield _last_weekday(today, _OTHER_WEEKDAYS[match[match.lastgroup or 0].lower()])
+        language = match.lastgroup or ""
+        yield _last_weekday(today, _OTHER_WEEKDAYS[language].index(match[language].lower()))
     for match in _AGO.finditer(text) if is_signed(folded, _AGO_SIGNS) else ():
         yield _ago(match, today)
 
