@@ -37,8 +37,8 @@ _LAST: Final = wording(
     """,
     anywhere=r"""
     (?:前回|この前|この間).{0,12}(?:話|何|どこ)|どこまで(?:話|やり)|(?:지난번|저번).{0,15}(?:이야기|얘기|무슨|뭐)|어디까지
-    上(?:一)?次|上回|(?:聊|说|讲|谈|停在|进行)到?哪
-    之前.{0,6}(?:聊|谈|说)(?:了|过)?(?:些)?什么
+    上(?:一)?次|上回|(?:聊|说|說|讲|講|谈|談|停在|进行|進行)到?哪
+    之前.{0,6}(?:聊|谈|談|说|說)(?:了|过|過)?(?:些)?(?:什么|什麼)
     """,
 ).search
 _FIRST: Final = wording(
@@ -53,11 +53,11 @@ _FIRST: Final = wording(
     première (?:fois|conversation|discussion|session|question)
     """,
     anywhere=r"""
-    (?:第一次|最开始|最初|一开始).{0,6}(?:聊|说|讲|谈|讨论|对话|问)
+    (?:第一次|最开始|最開始|最初|一开始|一開始).{0,6}(?:聊|说|說|讲|講|谈|談|讨论|討論|对话|對話|问|問)
     (?:最初|はじめて|初めて|一番初め).{0,6}(?:話|言|相談|聞)
     """,
 ).search
-_FIRST_SIGNS: Final = signs("first|start|begin|erste|anfang|zuerst|prim|premi|第一|最|一开始|初|はじめ")
+_FIRST_SIGNS: Final = signs("first|start|begin|erste|anfang|zuerst|prim|premi|第一|最|一开始|一開始|初|はじめ")
 _CONTINUE: Final = wording(
     anywhere=r"""
     ^\W*(?:(?:please|let's|can we|ok|okay),? )*(?:continue|go on|carry on|pick up|resume)\b.{0,40}$
@@ -81,7 +81,7 @@ _SAID: Final = wording(
     que s'est-il passé
     """,
     anywhere=r"""
-    (?:聊|说|讲|谈|讨论)(?:了|过|到)?(?:些|的)?(?:什么|哪些|啥)|发生了?什么
+    (?:聊|说|說|讲|講|谈|談|讨论|討論)(?:了|过|過|到)?(?:些|的)?(?:什么|什麼|哪些|啥)|(?:发|發)生了?(?:什么|什麼)
     (?:何|なに)(?:を|について|のこと).{0,4}(?:話|言|相談|聞)|どんな話|何があ
     """,
 ).search
@@ -150,6 +150,7 @@ _CONVERSATION_WORDS: Final = {
 _CONVERSATION_HAN: Final = frozenset(
     "上一次回我们咱你您聊说讲谈讨论话题对天会内容到哪里儿了些什么啥的是关于继续接着之前停在进行吧呢吗总结下请还记得那"
     "知道解谁认识多少情况信息事介绍描述自己有过发生第最初始开问"
+    "們說講談討論對話題會內裡麼關繼續著進嗎總結請還記識認誰訊資紹過發開問"
     "前私僕俺何話誰覚教今間度"
 )
 """Chinese characters of questions about a conversation."""

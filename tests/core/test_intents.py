@@ -253,6 +253,7 @@ OF_THE_FIRST = """
     ¿De qué hablamos la primera vez?
     De quoi avons-nous parlé la première fois ?
     我们第一次聊了什么？
+    我們一開始討論了什麼？
     最初に何を話しましたか？
 """
 NOT_OF_THE_FIRST = """
@@ -289,6 +290,7 @@ OF_DAYS = """
     Qu'est-ce que j'ai dit hier ?
     2026年5月3日我们谈了什么？
     昨天我说了什么？
+    5月4日我們聊了什麼？
     上周我们讨论了哪些话题？
     5月3日に何を話しましたか？
 """
