@@ -18,7 +18,8 @@ ENDED: Final = wording(
     (?:I|we)(?:'m| am| are|'re) not \w+ any ?more
     (?:handed|put|turned) in my (?:notice|resignation)|resigned|packed (?:it )?in|dropped out|called (?:it )?off
     (?:broke|split|broken) up|got rid of|(?:I|we)(?:'ve| have)? (?:just )?sold|off the table|shut down|scrapped
-    (?:has|have|was|were|got|been) (?:discontinued|cancel+ed|scrapped|laid off|let go|closed)|expired|passed away|died
+    (?:has|have|was|were|got|been) (?:discontinued|cancel+ed|scrapped|laid off|let go|closed)|passed away|died
+    expired(?! (?!on\b|in\b|at\b|last\b|yesterday|today|this|a\b|and\b|so\b|but\b|already|now|before|after|while)\w)
     (?:gekündigt|aufgegeben|abgemeldet|aufgehört|verkauft|gestorben|abgesagt|abgeschafft|abgelaufen)
     (?:ausgelaufen|aufgelöst|weggefallen|eingestellt|hingeschmissen|losgeworden|getrennt)
     ist (?:damit |nun |jetzt )?geschichte|fällt\b.{0,40}\bweg
@@ -39,7 +40,8 @@ ENDED: Final = wording(
 )
 CHANGED: Final = wording(
     r"""
-    now|from now on|instead of|no longer|these days|nowadays|any ?more
+    now(?!,? (?:I'm|I am|we're|we are|it's|it is) (?:getting|seeing|having|facing|experiencing|trying))
+    from now on|instead of|no longer|these days|nowadays|any ?more
     (?:changed|switched|moved|raised|increased|reduced|decreased|lowered|extended|improved|adjusted|bumped)
     (?:rescheduled?|rescheduling|postponed|delayed|slipped|upgraded|replaced|pushed|grown|grew|risen|rose)
     (?:shifted|expanded|shortened|doubled|tripled|halved|dropped|climbed|jumped|fell|fallen|trimmed|revised|boosted)

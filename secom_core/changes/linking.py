@@ -18,6 +18,8 @@ _UNLIKE: Final = 2.0
 _SHARE, _HALF = 0.3, 0.5
 """Which share of the head words of the one that has fewer; and where the values are of a sort that all things have."""
 _PAIR: Final = 2
+_UNITS: Final = frozenset("ms sec second minut min hour kb mb gb tb px sekund stund segund hor heur".split())
+"""Head words of units of time and size: two things that are measured in one have nothing in common by that."""
 _MOSTLY: Final = 2 / 3
 """Which share of the head words is less than enough where either statement has others of its own."""
 
@@ -89,7 +91,9 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
     named = _named_old(older, newer)
     share = score / max(1.0, min(_size(older, compared), _size(newer, compared)))
     score += named
-    own = any(older.heads[head] == newer.heads[head] == 1 for head in shared)
+    own = {head for head in shared if older.heads[head] == newer.heads[head] == 1}
+    if own and own <= _UNITS:
+        return None
     share = share if own else min(share, _SHARE)
     kind = _kind(older, newer, pair, named, score, share) if score >= _ENOUGH and share >= _SHARE else None
     return Link(older, newer, kind, score, pair[0] if pair is not None else None) if kind is not None else None
@@ -122,7 +126,9 @@ def _kind(
         return "ended" if ends and share >= _HALF else None
     if "corrected" in newer.cues:
         return "corrected"
-    if named and (newer.denied or newer.cues & {"changed", "ended", "swapped"}):
+    # What grew or shrank is no name.
+    is_measured = pair[0].sort == "name" and "measured" in newer.cues
+    if named and not is_measured and (newer.denied or newer.cues & {"changed", "ended", "swapped"}):
         return "changed"
     if "changed" in newer.cues and newer.is_weak and (newer.is_added or are_apart(older, newer, pair[0].sort, share)):
         return None
@@ -130,7 +136,7 @@ def _kind(
         older.is_mine != newer.is_mine and _is_latin(newer) and score < _UNLIKE and share <= _HALF
     ):
         return None
-    if pair[0].sort == "name" and "measured" in newer.cues:
+    if is_measured:
         return None
     if pair[0].sort in ("name", "day", "#", "percent", "time") and (score < _UNLIKE or share < _HALF):
         return None

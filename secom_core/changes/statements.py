@@ -77,9 +77,12 @@ _HAN: Final = regex("[\u4e00-\u9fff]$")
 _HANGUL: Final = regex("[\uac00-\ud7a3]")
 _EASTERN: Final = regex("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
 _WORD, _STEM, _VOWELS = 3, 6, "aeiou"
-_LABEL: Final = regex(r"\b([^\W\d_]{3,}) (?:no\. ?|nr\. ?|#)?(\d{1,4})(?! ?(?:%|[-.,:/]\d))\b", re.I)
+_LABEL: Final = regex(
+    r"\b([^\W\d_]{3,}) (?:no\. ?|nr\. ?|#)?(\d{1,4})(?! ?(?:%|[-.,:/]\d|(?:ms|[kmgt]b|px|k?m|[km]?g)\b))\b", re.I
+)
 _NO_LABEL: Final = wording(
-    rf"{MONTHS}|about|around|over|under|only|have|has|had|are|was|were|pay|paid|costs?|from|till|until|than|with|take"
+    rf"{MONTHS}|about|around|over|under|only|have|has|had|are|was|were|pay|paid|costs?|from|till|until|than|with"
+    r"|takes?|needs?|uses?"
     r"|nearly|almost|read|run|the|for|and|now|just|last|next|past|first|some"
     r"|les|des|est|sont|ont|avons|paie|payons|coûte|prends?|environ|depuis|pendant|dans|pour|sur|tous|toutes|fait"
     r"|jetzt|nun|noch|reach\w*|hit|got|get|is|lasts?|least|most|every"

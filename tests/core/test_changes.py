@@ -93,6 +93,14 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
             "changed",
         ),
         ("I solved 8 hard chess problems.", "I increased my practice to 15 hard chess problems.", "changed"),
+        ("My gym pass runs until May.", "My gym pass has expired.", "ended"),
+        (
+            "The idle timeout of the socket is 30 seconds.",
+            "I raised the idle timeout of the socket to 60 seconds.",
+            "changed",
+        ),
+        ("The query takes 400 ms.", "The query takes 250 ms now.", "changed"),
+        ("My locker is number 12.", "My error, the locker is number 21.", "corrected"),
     ],
 )
 def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer: str, kind: str) -> None:
@@ -136,6 +144,17 @@ def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer:
         ("I pay 900 euros of rent.", "My friend wrote: 'I now pay 1200 euros of rent'. Poor her."),
         ("Die Autoversicherung kostet 620 Euro.", "Die Hausratversicherung kostet jetzt 90 Euro."),
         ("Ich laufe montags 5 km.", "Samstags laufe ich jetzt 10 km."),
+        # Chats about software.
+        ("I set up the login with a session token.", "I have trouble with expired session tokens at login."),
+        ("The error message is unclear.", 'The error message says "Invalid or expired token".'),
+        ("The probe asks the worker every 30 seconds.", "I raised the idle timeout of the socket to 5 seconds."),
+        ("The query takes 400 ms.", "I reduced the start of the editor from 800 ms to 200 ms."),
+        (
+            'The parser ends with a "KeyError" of Pandas.',
+            'The parser works, and now I\'m getting a "TypeError" of Numpy.',
+        ),
+        ("I used a font of 12 points for the labels.", "For the labels I made sure my error handling uses 9 points."),
+        ("The `PriceTable` component renders tests in Storybook.", "I increased the tests of `PriceTable` in Vitest."),
     ],
 )
 def test_what_is_of_another_or_is_not_so_changes_nothing(older: str, newer: str) -> None:
