@@ -1,4 +1,4 @@
-"""The most telling sentence of a passage: what is shown of it where there is no room for more."""
+"""What is shown of a passage where there is no room for more: its most telling sentence, or the item asked for."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import Final
 
 from ..memory import Passage
+from ..text.list_items import item_span
 from ..text.patterns import regex
 from ..text.terms import sentence_spans, terms
 from .candidate import Candidate
@@ -17,17 +18,26 @@ _LEADS: Final = regex(r"\W*|\W*\w{1,3}[.)、:]\W*|#{1,6}\s[^\n]*|[-*+•\s]*\*\*
 """What tells nothing alone: a heading, the number of an item, what ends with a colon."""
 
 
-def with_narrower(candidate: Candidate, passage: Passage, worth: Mapping[str, float]) -> Candidate:
+def with_narrower(candidate: Candidate, passage: Passage, worth: Mapping[str, float], item: int = 0) -> Candidate:
     """The candidate with what may be shown of it where there is no room for all.
 
     Args:
         candidate: what was found.
         passage: the passage that it was found by.
         worth: what each term of the query weighs.
+        item: the place of the item of a list that the query asks for.
     """
     whole = () if candidate.passage is not None or len(candidate.turn.messages) == 1 else (passage,)
-    sentence = _narrower(passage, worth)
+    sentence = (_item(passage, item) if item else None) or _narrower(passage, worth)
     return replace(candidate, narrower=whole if sentence is None else (*whole, sentence))
+
+
+def _item(passage: Passage, place: int) -> Passage | None:
+    """The item of a list by its place, where one begins in the passage and does not fill it."""
+    span = item_span(passage.message.text, place, passage.start, passage.stop)
+    if span is None or span == (passage.start, passage.stop):
+        return None
+    return replace(passage, start=span[0], stop=span[1])
 
 
 def _narrower(passage: Passage, worth: Mapping[str, float]) -> Passage | None:

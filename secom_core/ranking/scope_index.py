@@ -304,7 +304,7 @@ class ScopeIndex:
         found = self._made(pool[best], total[best].tolist(), signals, relevance.tolist(), kinds)
         worth = search.worth if narrow else {}
         firsts = zip(found[:narrow], map(self._table.passage, pool[best[:narrow]].tolist()), strict=True)
-        return [*(with_narrower(*each, worth) for each in firsts), *found[narrow:]]
+        return [*(with_narrower(*each, worth, search.item) for each in firsts), *found[narrow:]]
 
     def rest_of(self, strong: Sequence[Candidate], known: Sequence[Candidate]) -> Iterator[Candidate]:
         """What takes back what these passages say, and what else was said in their turns, where that is not long.

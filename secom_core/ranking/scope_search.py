@@ -19,6 +19,7 @@ from ..memory import Memory
 from ..protocols import Vectors
 from ..text.dates import Span, spans
 from ..text.intents import asks_again, asks_of_replies
+from ..text.list_items import item_asked, item_span
 from ..vectors import DocumentPlace
 from .dialogue import LEANT_ON
 from .passage_table import PassageTable, Rows
@@ -148,6 +149,11 @@ class ScopeSearch:
             self._heard = pool, np.where(silent, -1, beside)
         return self._heard[1]
 
+    @cached_property
+    def item(self) -> int:
+        """The place of the item of a list that the query asks for; 0 where it names none."""
+        return item_asked(self.query)
+
     @property
     def worth(self) -> dict[str, float]:
         """What each term of the query, and of what was said before it, weighs."""
@@ -206,9 +212,22 @@ class ScopeSearch:
                 return np.asarray(table.stands[pool] == STANDING.index(name), dtype=np.float64)
             case "non_answer":
                 return table.non_answer[pool].astype(np.float64)
+            case "item":
+                return self._items(pool)
             case "answers":
                 return np.asarray(at_rows(table.asks, table.before[pool], 0.0) * (table.kind[pool] == UTTERANCE))
         raise AssertionError(f"no signal is called {name!r}")
+
+    def _items(self, pool: Rows) -> Column:
+        """Of each passage of a reply, whether the item of a list begins there that the query names by its place."""
+        found = np.zeros(len(pool))
+        if self.item:
+            replies = np.flatnonzero(self._table.kind[pool] == REPLY).tolist()
+            self._table.read(pool[replies].tolist())
+            for at in replies:
+                passage = self._table.passage(pool.item(at))
+                found[at] = item_span(passage.message.text, self.item, passage.start, passage.stop) is not None
+        return found
 
     @cached_property
     def _words(self) -> Words:

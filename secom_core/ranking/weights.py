@@ -30,6 +30,7 @@ SIGNALS: Final[Mapping[str, str]] = MappingProxyType(
         "preference": "whether it says what the user likes or must avoid",
         "fact": "whether it says who the user is",
         "non_answer": "whether it says that nothing is known",
+        "item": "whether the item of a list begins there that the query asks for by its place, in an assistant's reply",
         "user_passage_lexical": "`passage_lexical` of what a user says and an assistant answers at length",
         "user_passage_dense": "`passage_dense` of what a user says and an assistant answers at length",
         "user_session_lexical": "`session_lexical` of what a user says and an assistant answers at length",
@@ -42,7 +43,7 @@ SIGNALS: Final[Mapping[str, str]] = MappingProxyType(
 given, be it 0."""
 
 HINTS: Final = frozenset(
-    {"speaker", "date", "asks", "answers", "user", "instruction", "preference", "fact", "non_answer"}
+    {"speaker", "date", "asks", "answers", "user", "instruction", "preference", "fact", "non_answer", "item"}
 )
 """Signals that hold for a turn or do not."""
 
@@ -71,6 +72,7 @@ LEXICAL: Final[Mapping[str, float]] = MappingProxyType(
         "user_length": -0.52,
         "depth": -0.23,
         "non_answer": -1.0,
+        "item": 3.0,
     }
 )
 """Without vectors. Fitted by ``benchmarks/fit_weights.py`` on conversations between people (LoCoMo 26, 30, 41, 42 and
@@ -104,6 +106,7 @@ DENSE: Final[Mapping[str, float]] = MappingProxyType(
         "user_length": -0.69,
         "depth": -0.2,
         "non_answer": -1.0,
+        "item": 3.0,
     }
 )
 """With vectors of a model that reads a text whole. Fitted in the same way, with all-MiniLM-L6-v2, people's talk
@@ -135,6 +138,7 @@ STATIC: Final[Mapping[str, float]] = MappingProxyType(
         "user_length": -0.74,
         "depth": -0.17,
         "non_answer": -1.0,
+        "item": 3.0,
     }
 )
 """With vectors that are means of word vectors (`secom_core.models.StaticEmbedder`), which say less of a passage. Fitted

@@ -36,6 +36,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "preference": "it says what the user likes or must avoid",
         "fact": "it says who the user is",
         "non_answer": "it says that the answer is not known",
+        "item": "it is the item of the list that the query asks for",
         "user_passage_lexical": "words in common with the query, said by the user",
         "user_passage_dense": "how similar its meaning is to the query, said by the user",
         "user_session_lexical": "words in common with the query in its whole session, said by the user",

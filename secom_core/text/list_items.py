@@ -1,0 +1,154 @@
+"""Items of the lists in a text, and which item a question asks for by its place: "the third option you listed"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from .patterns import regex
+from .wording import wording
+
+_LONGEST: Final = 300
+"""How many characters a question that names an item has at most."""
+_MOST: Final = 20
+"""The highest place that is read."""
+
+_ORDINALS: Final = {
+    word: place
+    for place, words in enumerate(
+        (
+            "first 1st erste ersten erster erstes primer primera primero premier première",
+            "second 2nd zweite zweiten zweiter zweites segundo segunda deuxième seconde",
+            "third 3rd dritte dritten dritter drittes tercer tercera tercero troisième",
+            "fourth 4th vierte vierten vierter viertes cuarto cuarta quatrième",
+            "fifth 5th fünfte fünften fünfter fünftes quinto quinta cinquième",
+            "sixth 6th sechste sechsten sechster sechstes sexto sexta sixième",
+            "seventh 7th siebte siebten siebter siebtes séptimo séptima septième",
+            "eighth 8th achte achten achter achtes octavo octava huitième",
+            "ninth 9th neunte neunten neunter neuntes noveno novena neuvième",
+            "tenth 10th zehnte zehnten zehnter zehntes décimo décima dixième",
+        ),
+        1,
+    )
+    for word in words.split()
+}
+_COUNTS: Final = {
+    word: place
+    for place, words in enumerate(
+        (
+            "one eins uno un 一",
+            "two zwei dos deux 二",
+            "three drei tres trois 三",
+            "four vier cuatro quatre 四",
+            "five fünf cinco cinq 五",
+            "six sechs seis 六",
+            "seven sieben siete sept 七",
+            "eight acht ocho huit 八",
+            "nine neun nueve neuf 九",
+            "ten zehn diez dix 十",
+        ),
+        1,
+    )
+    for word in words.split()
+}
+_THINGS: Final = (
+    r"(?:ones?|options?|steps?|points?|items?|tips?|tricks?|things?|ideas?|suggestions?|exercises?|ways?|entr(?:y|ies)"
+    r"|reasons?|rungs?|rules?|stages?|bullets?|lines?|choices?|alternatives?|recommendations?|methods?|questions?|parts?"
+    r"|schritte?s?|punkte?s?|tipps?|option(?:en)?|idee|vorschlag|übung|möglichkeit|weg|regel|grund|frage|variante"
+    r"|pasos?|puntos?|opci[oó]n|consejos?|ideas?|sugerencia|ejercicio|manera|regla|pregunta"
+    r"|étapes?|points?|conseils?|idées?|exercice|façon|règle|question|astuce|proposition)"
+)
+_OF_LIST: Final = (
+    r"(?:(?:of|from) (?:the|your|my|those|these|that)|(?:on|in) (?:your|(?:the|that) \w*(?:list|table|plan|guide))"
+    r"|(?:von|aus) (?:de[mnr]|dein\w*)|(?:in|auf) (?:dein\w*|der liste)"
+    r"|(?:de|del) (?:l[oa]s?|tus?)|(?:de|dans) (?:tes?|ta|l[ea]s?|vos|votre))"
+)
+_BY_ORDINAL: Final = regex(
+    rf"(?<!\w)(?:(?P<first>{'|'.join(_ORDINALS)})\b(?: [\w-]+)?? (?:{_THINGS}|{_OF_LIST})(?!\w)"
+    rf"|(?:last|final|letzte[nrs]?|últim[oa]|derni(?:er|ère)) {_OF_LIST} (?P<all>{'|'.join(_COUNTS)}|\d\d?)\b"
+    rf"|(?:last|final) (?:of|among) (?P<among>{'|'.join(_COUNTS)}|\d\d?)\b"
+    r"|(?<!\broom )(?<!\bhouse )(?<!\bflat )(?<!phone )(?<!\bbus )(?<!\bgate )(?<!\bdoor )(?<!\blocker )"
+    rf"(?:number|no\.|nummer|nr\.|número|numéro|{_THINGS}) (?:#|no\.? ?|nr\.? ?)?"
+    rf"(?P<number>{'|'.join(_COUNTS)}|\d\d?)(?![\w%]| ?[-/:.,]\d)"
+    rf"|(?P<dotted>\d\d?)\. {_THINGS}(?!\w))"
+    r"|第(?P<han>[一二三四五六七八九十]|\d\d?)(?:[个個条條步点點项項种種款招])"
+    r"|(?P<kana>[一二三四五六七八九十]|\d\d?)(?:つ目|番目)"
+    r"|(?P<hangul>첫|두|세|네|다섯|여섯|일곱|여덟|아홉|열|\d\d?) ?번째",
+    re.I,
+)
+_HANGUL: Final = {word: place for place, word in enumerate("첫 두 세 네 다섯 여섯 일곱 여덟 아홉 열".split(), 1)}
+_NO_ITEM: Final = wording(
+    r"""
+    (?:first|second|third|fourth|fifth) (?:time|day|week|month|year|session|date|name|floor|grade|half|thing in)
+    number one (?!of\b|on\b|in\b|from\b)\w+
+    first (?:thing|one) (?:I|we|you) (?:said|asked|told|talked|discussed|ever|did)
+    (?:erste[nrsm]?|zweite[nrsm]?|dritte[nrsm]?) (?:mal|tag|woche|monat|jahr|sitzung|termin|stock)
+    primera vez|première fois
+    """,
+    anywhere="第[一二三四五六七八九十\\d]+(?:次|天|周|年|回|月)",
+).search
+_ITEM: Final = regex(
+    r"^[ \t]{0,8}(?:#{1,6} ?)?(?:[-*•] )?(?:\*\*|__)?(?:[^\W\d]{2,12} |第|[（(])?(?P<number>\d{1,2})"
+    r"(?:[.):：、）,]|步|个|個|\*\*[.:])|^[ \t]{0,3}(?P<bullet>[-*•+]) (?!\[[ x]\] *$)",
+    re.M,
+)
+_BREAK: Final = regex(r"^(?:#{1,6} |[^\s\-*•+#\d|>`])", re.M)
+
+
+def item_asked(query: str) -> int:
+    """The place of the item that a question asks for, from 1 on; 0 where it names none.
+
+    In English, German, Spanish, French, Chinese, Japanese and Korean.
+
+    Args:
+        query: the question.
+    """
+    if len(query) > _LONGEST:
+        return 0
+    found = _BY_ORDINAL.search(query)
+    if found is None or _NO_ITEM(query):
+        return 0
+    for group, words in (("first", _ORDINALS), ("han", _COUNTS), ("kana", _COUNTS), ("hangul", _HANGUL)):
+        if found[group]:
+            return _place(found[group], words)
+    return next((_place(found[each], _COUNTS) for each in ("all", "among", "number", "dotted") if found[each]), 0)
+
+
+def _place(word: str, words: dict[str, int]) -> int:
+    place = int(word) if word.isdecimal() else words.get(word.casefold(), 0)
+    return place if place <= _MOST else 0
+
+
+def item_span(text: str, place: int, start: int, stop: int) -> tuple[int, int] | None:
+    """Where in a part of a text the first item of this place stands: by its number, or as the bullet that far down.
+
+    Args:
+        text: the whole text, as bullets are counted from where their list begins.
+        place: from 1 on.
+        start: where the part begins, in characters.
+        stop: where it ends.
+
+    Returns:
+        Where the item begins, and where the next one does, or the part ends; nothing where it does not begin in it.
+    """
+    begins = -1
+    for at, number in _items(text):
+        if begins >= 0:
+            return begins, min(at, stop)
+        if number == place and start <= at < stop:
+            begins = at
+    return (begins, stop) if begins >= 0 else None
+
+
+def _items(text: str) -> Iterator[tuple[int, int]]:
+    """Where each item begins, and its place."""
+    bullets, last = 0, 0
+    for found in _ITEM.finditer(text):
+        if found["number"]:
+            bullets = 0
+            yield found.start(), int(found["number"])
+            continue
+        bullets = 1 if _BREAK.search(text, last, found.start()) else bullets + 1
+        last = found.end()
+        yield found.start(), bullets

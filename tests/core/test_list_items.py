@@ -1,0 +1,143 @@
+"""A question for an item of a list by its place: "the third option you listed"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
+from secom_core.text.list_items import item_asked, item_span
+
+ANN = ("acme", "ann")
+
+
+@pytest.mark.parametrize(
+    ("question", "place"),
+    [
+        ("What was the third option you gave me for the attic?", 3),
+        ("number four of your hints for the sourdough?", 4),
+        ("the 2nd step of the descaling, please", 2),
+        ("What was the last of the five questions for the landlord?", 5),
+        ("What did step 7 say?", 7),
+        ("die fünfte Übung für die Schulter, wie ging die", 5),
+        ("Was war der dritte Punkt von deiner Packliste?", 3),
+        ("¿Cuál era el segundo consejo para el viaje?", 2),
+        ("C'était quoi, la quatrième étape ?", 4),
+        ("你给我的第三条建议是什么？", 3),
+        ("三つ目の案は何だった？", 3),
+        ("네 번째 방법이 뭐였지?", 4),
+    ],
+)
+def test_the_place_of_an_item_is_read(question: str, place: int) -> None:
+    assert item_asked(question) == place
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What was my first job?",
+        "What did we talk about the first time?",
+        "Who came third in the race?",
+        "What did I do in the second week of May?",
+        "What is my number one goal?",
+        "Which room number 12 did I mean?",
+        "Wann war der zweite Termin?",
+        "我们第一次聊了什么？",
+        "How many steps did I walk?",
+        "What was the third option you gave me? " * 20,
+    ],
+)
+def test_a_question_that_names_no_item(question: str) -> None:
+    assert item_asked(question) == 0
+
+
+NUMBERED = (
+    "Do this:\n\n1. **Rinse** it.\n2. Dry it.\n   - not in the sun\n3. Oil it.\n\nThen:\n\n- Hang it up.\n- Leave it.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("place", "words"), [(1, "1. **Rinse"), (2, "2. Dry"), (3, "3. Oil"), (1, "- Hang"), (2, "- Leave")]
+)
+def test_items_by_number_and_by_bullet(place: int, words: str) -> None:
+    at = NUMBERED.index(words)
+    assert item_span(NUMBERED, place, at, at + 1) == (at, at + 1)
+    assert item_span(NUMBERED, place + 3, at, at + 1) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["### Step 4: Rinse", "**Woche 4, Ruhe:** nichts", "4) Rinse", "4、冲洗", "- **4.** Rinse"]
+)
+def test_numbers_are_written_in_many_ways(text: str) -> None:
+    assert item_span(text, 4, 0, len(text)) == (0, len(text))
+
+
+def test_ten_thousand_bullets_are_read_once_through() -> None:
+    text = "- one more\n" * 10_000
+    assert item_span(text, 10_000, len(text) - 11, len(text)) == (len(text) - 11, len(text))
+
+
+def reply(opening: str, items: list[str]) -> str:
+    """A reply as assistants write them: a list with a sentence or two in each item, and words around it."""
+    listed = "\n".join(
+        f"{place}. **{item}.** Take your time with it, and note what you see, so that we can look at it together."
+        for place, item in enumerate(items, 1)
+    )
+    return f"{opening}\n\n### In this order\n{listed}\n\nShall I write a shopping list, or a plan for the week?"
+
+
+HERBS = [
+    "Cut the stems back by half",
+    "Move the pots inside",
+    "Spray with soft soap",
+    "Change the soil",
+    "Feed sparingly",
+]
+PIANO = [
+    "Scales in both hands",
+    "The left hand alone",
+    "Slow practice with a metronome",
+    "Record yourself",
+    "Play for Ida",
+]
+DOGS = ["Feed in the crate", "Close the door for a minute", "Leave the room", "Leave the flat", "Come back late"]
+
+
+@pytest.fixture(params=[False, True], ids=["warm", "opened again"])
+def bank(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryBank]:
+    place = str(tmp_path / "memory.db")
+    bank = MemoryBank.open(place)
+    for number, (asked, opening, items) in enumerate(
+        [
+            ("My basil has aphids again, what do I do?", "Aphids on basil are a nuisance, and easily beaten.", HERBS),
+            ("How do I practise the sonata? It falls apart on page two.", "Page two falls apart for all of us.", PIANO),
+            ("The dog howls when I go. Ideas?", "Howling is fear, so we go in small steps.", DOGS),
+        ]
+    ):
+        said = [Message(asked), Message(reply(opening, items), "assistant")]
+        said += [Message("Thanks. The weather is awful, by the way."), Message("Stay dry!", "assistant")]
+        bank.remember(ANN, said, session=f"s{number}", close=True)
+    if request.param:
+        bank.recall(ANN, "ready")
+        bank.close()
+        bank = MemoryBank.open(place)
+    with bank:
+        yield bank
+
+
+@pytest.mark.parametrize(
+    ("question", "item"),
+    [
+        ("What was the third thing you told me against the aphids?", HERBS[2]),
+        ("number four of your list for the basil?", HERBS[3]),
+        ("the second exercise for the sonata, what was it", PIANO[1]),
+        ("What was the last of the five steps for the howling?", DOGS[4]),
+    ],
+)
+def test_the_item_that_is_asked_for_is_in_a_small_block(bank: MemoryBank, question: str, item: str) -> None:
+    found = bank.recall(ANN, question, token_budget=150)
+    assert item in found.text
+    assert found.tokens <= 150
