@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from sqlalchemy import Connection
 
 from ..conversation import Scope, Turn, check_scope
-from ..errors import BadReply
+from ..errors import BadReply, ContextTooLong
 from ..layers import ClosedSession, Layer, LayerContext, Listing, Request, register
 from ..llm.flow import run
 from ..memory import Section
@@ -65,8 +65,8 @@ class SummaryLayer(Layer):
     in again: no version may rest on what is not there any more. Where the model gives no answer, or twice an unusable
     one, what it took in of the session stands, and sentences of the rest are extracted; such a version is provisional:
     the model is asked for the rest when the next session closes. Sessions that close meanwhile are extracted without
-    asking. A session at which the model fails again in the same place, with an unusable reply, keeps its extract, so
-    that one session cannot hold up the others for good.
+    asking. A session at which the model fails again in the same place, with an unusable reply or because even a small
+    part is too long for it, keeps its extract, so that one session cannot hold up the others for good.
 
     Args:
         context: what the bank lends.
@@ -215,7 +215,9 @@ class SummaryLayer(Layer):
     def _kept_in_part(self, session: ClosedSession, base: _Base, folded: Folded, keep: Callable[..., bool]) -> bool:
         """Keep what a model that failed took in, and sentences of the rest; whether that was done."""
         if base.replaces and base.replaces[0].waits and not folded.turns:
-            return not isinstance(folded.error, BadReply) or keep(base.own.replace(REST, "\n"))
+            # What is too long for the model stays so.
+            is_final = isinstance(folded.error, BadReply | ContextTooLong)
+            return not is_final or keep(base.own.replace(REST, "\n"))
         done = self._count(session, base, folded)
         if not done:
             return keep(self._extracted(session, base.turns, base.text), count=0)

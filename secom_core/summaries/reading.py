@@ -39,7 +39,8 @@ def read_summary(reply: str, *, tagged: bool = True) -> WrittenMemory:
     """The memory in a reply.
 
     Thoughts, code fences, bullets, numbers, headings, prose before and after, and a missing closing tag are put up
-    with. Of several memories the last one counts, as a model may repeat the old one first.
+    with. Of several memories the last one counts, as a model may repeat the old one first. A sentence that it writes
+    again and again counts once.
 
     Args:
         reply: what the model said.
@@ -61,7 +62,7 @@ def read_summary(reply: str, *, tagged: bool = True) -> WrittenMemory:
     if not found and not says_nothing(text):
         what = "the reply was cut off in its first sentence" if not whole else "the memory in the reply is empty"
         raise BadReply(what, reply)
-    return WrittenMemory(tuple(found), whole)
+    return WrittenMemory(tuple(dict.fromkeys(found)), whole)
 
 
 def _block(text: str) -> tuple[str | None, bool]:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import zip_longest
+from typing import Final, TypeAlias
 
 from ..conversation import Turn
-from ..errors import InvalidInput, ModelError, warn_degraded
+from ..errors import ContextTooLong, InvalidInput, ModelError, warn_degraded
 from ..llm.flow import AsyncChatModel, ChatModel, Procedure, arun, run
+from ..llm.limits import room
 from ..llm.windows import packed
 from ..protocols import Statistics, TokenCounter
 from ..text.terms import count_tokens
 from .extraction import extracted
 from .prompts import response_prompt, summary_prompt
 from .updating import Update
+
+_LEAST: Final = 100
+"""How many tokens of conversation a call has room for, at least."""
+
+_Piece: TypeAlias = tuple[str, int]
+"""Some of what was said, and the place of its turn in the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +47,19 @@ class _Part:
     """A piece of a session that fits one call.
 
     Args:
-        text: what was said, with dates.
+        pieces: what was said, with dates.
         turns: the turns that are in it, wholly or in part.
         done: how many turns of the session end with it or before it.
     """
 
-    text: str
+    pieces: Sequence[_Piece]
     turns: tuple[Turn, ...]
     done: int
+
+    @property
+    def text(self) -> str:
+        """What was said, a line a piece."""
+        return "\n".join(piece for piece, _ in self.pieces)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +71,7 @@ class Summarizer:
     sentences, with a `DegradedWarning`. One that was cut off at the model's own limit is asked to go on; if it does
     not, what is whole of it is kept with the rest of the previous summary. ``none`` is a right answer to a session
     that tells nothing. A session longer than one call is folded in parts, each on the summary that the part before it
-    gave; where one fails, those before it stand.
+    gave; where one fails, those before it stand. What is too long for the model is folded in parts of half the length.
 
     Each statement of the previous summary that the new one lacks is kept as it was, unless the model shows, in one
     further question, what took its place (`secom_core.summaries.retention` finds them, and asks nothing where none is
@@ -137,9 +150,12 @@ class Summarizer:
 
     def procedure(self, turns: Sequence[Turn], previous: str = "") -> Procedure[Folded]:
         """The questions that bring ``previous`` up to date, for `secom_core.llm.flow`; ends where one fails."""
-        done, parts = 0, list(self._parts(turns))
-        for number, part in enumerate(parts, start=1):
-            place = (number, len(parts)) if len(parts) > 1 else None
+        done, number = 0, 0
+        tokens = room(self.model, self.max_tokens)
+        parts = list(self._parts(turns, _dated_lines(turns), tokens))
+        while number < len(parts):
+            part = parts[number]
+            place = (number + 1, len(parts)) if len(parts) > 1 else None
             ask = partial(summary_prompt, part.text, previous, limit=self.limit, part=place, examples=self.examples)
             update = Update(
                 *(ask, part.text, part.turns, previous),
@@ -148,8 +164,13 @@ class Summarizer:
             try:
                 previous = "\n".join((yield from update.procedure()))
             except ModelError as error:
-                return Folded(previous, done, error)
-            done = part.done
+                size = self.token_counter(part.text)
+                if not isinstance(error, ContextTooLong) or size <= _LEAST:
+                    return Folded(previous, done, error)
+                left = [piece for each in parts[number:] for piece in each.pieces]
+                parts[number:] = self._parts(turns, left, max(_LEAST, size // 2))
+                continue
+            done, number = part.done, number + 1
         return Folded(previous, len(turns))
 
     def extracted(self, turns: Sequence[Turn], previous: str = "", statistics: Statistics | None = None) -> str:
@@ -164,18 +185,14 @@ class Summarizer:
         )
         return "\n".join(found)
 
-    def _parts(self, turns: Sequence[Turn]) -> Iterator[_Part]:
-        """The session in pieces that fit one call, cut between turns where that is possible."""
-        pieces = [
-            (piece, place)
-            for place, line in _dated_lines(turns)
-            for piece in _pieces(line, self.max_tokens, self.token_counter)
-        ]
-        runs = list(packed(pieces, lambda piece: self.token_counter(piece[0]), self.max_tokens))
+    def _parts(self, turns: Sequence[Turn], said: Iterable[_Piece], tokens: int) -> Iterator[_Part]:
+        """What was said in the session in pieces that fit one call, cut between turns where that is possible."""
+        pieces = [(piece, place) for line, place in said for piece in _pieces(line, tokens, self.token_counter)]
+        runs = list(packed(pieces, lambda piece: self.token_counter(piece[0]), tokens))
         for part, following in zip_longest(runs, runs[1:]):
             first, last = part[0][1], part[-1][1]
             is_cut = following is not None and following[0][1] == last
-            yield _Part("\n".join(piece for piece, _ in part), tuple(turns[first : last + 1]), last + (not is_cut))
+            yield _Part(part, tuple(turns[first : last + 1]), last + (not is_cut))
 
     # -- r_t = LLM(C_t, M_N) --------------------------------------------------------------------------------------
 
@@ -215,15 +232,15 @@ def degraded(turns: int, error: ModelError) -> None:
     warn_degraded(what, error)
 
 
-def _dated_lines(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
-    """The place of the turn and a line a message, after one with the date where it changes: it explains "yesterday"."""
+def _dated_lines(turns: Sequence[Turn]) -> Iterator[_Piece]:
+    """A line a message with the place of its turn, after one with the date where it changes: that says "yesterday"."""
     day = ""
     for place, turn in enumerate(turns):
         today = f"{turn.at:%Y-%m-%d %a}" if turn.at else day
         if today != day:
             day = today
-            yield place, f"({day})"
-        yield from ((place, message.line) for message in turn.messages)
+            yield f"({day})", place
+        yield from ((message.line, place) for message in turn.messages)
 
 
 def _pieces(text: str, limit: int, counter: TokenCounter) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Final
 from ..conversation import Turn
 from ..errors import BadReply, ModelError, warn_degraded
 from ..llm.flow import Procedure, Prompt
+from ..llm.quoting import shortened
 from ..llm.retry import Ask
 from ..protocols import TokenCounter
 from ..text.terms import terms
@@ -21,6 +22,7 @@ from .statements import marks, tells
 
 _CONTINUED: Final = 4  # how often a reply that was cut off is asked to go on
 _NAMED: Final = 5  # how many sentences a complaint or a warning names
+_NAMED_TOKENS: Final = 40  # how much of each a complaint names
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Update:
     def _check(self, memory: WrittenMemory, text: str) -> None:
         is_old = set(memory.statements) <= set(self.previous.splitlines())
         if is_old and memory.whole and (news := self._news()):
-            said = " | ".join(news[:_NAMED])
+            said = " | ".join(shortened(each, _NAMED_TOKENS) for each in news[:_NAMED])
             raise BadReply(f"the memory in the reply is empty or unchanged, but the session says: {said}", text)
         sources, written = {*terms(self.session), *terms(self.previous)}, set(terms(text))
         if sources and written and sources.isdisjoint(written):

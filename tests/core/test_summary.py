@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -16,12 +17,13 @@ from hypothesis import strategies as st
 
 from secom_core.conversation import Message, Turn, as_turns, group_messages
 from secom_core.derived.coverage import covering
-from secom_core.errors import BadReply, DegradedWarning, InvalidInput
-from secom_core.llm.flow import run
+from secom_core.errors import BadReply, ContextTooLong, DegradedWarning, InvalidInput
+from secom_core.llm.flow import Prompt, run
 from secom_core.summaries import Summarizer, response_example, response_instructions
 from secom_core.summaries.prompts import summary_example
 from secom_core.summaries.reading import read_summary
 from secom_core.summaries.retention import lost_sentences, retention
+from secom_core.summaries.summarizer import _dated_lines
 from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedServer
 from secom_core.text.terms import count_tokens, sentences
 
@@ -174,11 +176,60 @@ def test_a_session_larger_than_a_call_is_folded_in_parts() -> None:
 @given(st.text(alphabet="ab 爱é.\n", min_size=1, max_size=400), st.integers(100, 200))
 def test_parts_hold_every_character_and_fit(text: str, budget: int) -> None:
     summarizer = Summarizer(max_tokens=budget)
-    parts = list(summarizer._parts(as_turns([text * 3, "end"])))
+    turns = as_turns([text * 3, "end"])
+    parts = list(summarizer._parts(turns, _dated_lines(turns), budget))
     kept = "".join("".join(part.text for part in parts).split())
     assert kept == "".join(f"{text * 3}end".split())
     assert all(count_tokens(part.text) <= budget for part in parts)
     assert parts[-1].done == 2
+
+
+class OfSmallContext:
+    """A model that refuses prompts of more than so many tokens, and writes down which of these words it was told."""
+
+    def __init__(self, most: int, words: str) -> None:
+        self.most, self.words = most, words
+        self.asked: list[Prompt] = []
+
+    def complete(self, prompt: Prompt) -> str:
+        self.asked.append(prompt)
+        if count_tokens(prompt.text) > self.most:
+            raise ContextTooLong("the prompt is too long")
+        return memory(" ".join(sorted(set(re.findall(self.words, prompt.text)))))
+
+
+def test_a_session_too_long_for_the_model_is_folded_in_smaller_parts() -> None:
+    turns = as_turns([f"word{n} " * 60 for n in range(20)])
+    model = OfSmallContext(900, r"word\d+")
+    summarizer = Summarizer(model, retain=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = summarizer.update(turns)
+    assert found.split() == sorted(f"word{n}" for n in range(20))
+    refused = [count_tokens(prompt.text) > 900 for prompt in model.asked]
+    assert refused[0]
+    assert not refused[-1]
+    again = len(model.asked)
+    summarizer.update(turns)
+    assert not any(count_tokens(prompt.text) > 900 for prompt in model.asked[again:]), "it is known by now"
+
+
+def test_a_part_of_a_turn_that_is_too_long_is_not_told_twice() -> None:
+    turns = as_turns(["first " * 200, " ".join(f"word{n}" for n in range(300)), "last"])
+    model = OfSmallContext(700, r"first|word\d*5\b")
+    Summarizer(model, retain=False).update(turns)
+    fitting = [prompt.text for prompt in model.asked if count_tokens(prompt.text) <= 700]
+    said = [text.rpartition("<session")[2].partition("</session>")[0] for text in fitting]
+    assert sum(len(re.findall(r"\bword\d+", text)) for text in dict.fromkeys(said)) == 300
+
+
+def test_a_sentence_written_again_and_again_counts_once() -> None:
+    model = ScriptedModel(memory(*["Ann rows on Sundays."] * 3, *["Ann has a goat called Pim."] * 30))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = Summarizer(model).update(as_turns(["I row on Sundays.", "I have a goat called Pim."]))
+    assert found == "Ann rows on Sundays.\nAnn has a goat called Pim."
+    assert len(model.requests) == 1
 
 
 # -- few shots --------------------------------------------------------------------------------------------------------

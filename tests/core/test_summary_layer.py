@@ -13,7 +13,8 @@ import pytest
 from secom_core import presets
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Session, as_turns, group_messages
-from secom_core.errors import DegradedWarning, InvalidInput
+from secom_core.errors import ContextTooLong, DegradedWarning, InvalidInput
+from secom_core.llm.flow import Prompt
 from secom_core.summaries import Summarizer
 from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedRequest, ScriptedServer
 from secom_core.text.terms import count_tokens
@@ -312,6 +313,26 @@ def test_one_session_that_the_model_never_gets_right_does_not_hold_up_the_others
         assert [each.provisional for each in bank.summaries.versions(ANN)] == [False] * 3
         assert "tortoise" in bank.summaries.versions(ANN)[0].text
         assert len(model.requests) == 6, "two for each attempt at the first, one for each of the others"
+
+
+def test_a_summary_that_leaves_no_room_for_a_session_does_not_hold_up_the_others() -> None:
+    class Full:
+        """A model that takes in short memories of short sessions, and nothing of a tortoise."""
+
+        def complete(self, prompt: Prompt) -> str:
+            if "tortoise" in prompt.text.split("<session>\n")[-1]:
+                raise ContextTooLong("the prompt is too long")
+            return told(ScriptedRequest({"messages": [{"role": "user", "content": prompt.text}]}))
+
+    with MemoryBank.open(model=Full(), summaries=True) as bank:
+        for name in ("s1", "s2"):
+            with pytest.warns(DegradedWarning, match="too long"):
+                fill(bank, name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fill(bank, "s3")
+        assert [each.provisional for each in bank.summaries.versions(ANN)] == [False] * 3
+        assert "tortoise" in bank.summaries.versions(ANN)[0].text
 
 
 def test_without_the_model_the_next_time_extracts_stand(tmp_path) -> None:
