@@ -24,18 +24,20 @@ class Asked:
         telling: the query, cut to what is telling where it is a page.
         context: what was said before it, each with what its words weigh beside the query's.
         follows: whether anything was said before it.
+        before: the messages before it, oldest first.
     """
 
     telling: str
     context: tuple[tuple[str, float], ...] = ()
     follows: bool = False
+    before: tuple[Message, ...] = ()
 
     @classmethod
     def of(cls, query: str, context: Sequence[Message] = ()) -> Asked:
         """The query after these messages."""
         said = [_worded(each, cut(without_recalled(each.text))) for each in context[-_READ:]]
         telling = cut(query)
-        return cls(telling, tuple(weighted_context(telling, said)), bool(context))
+        return cls(telling, tuple(weighted_context(telling, said)), bool(context), tuple(said))
 
     @property
     def whole(self) -> str:

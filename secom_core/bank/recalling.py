@@ -112,7 +112,8 @@ class Recalling:
             return Recall(query, (), "", 0)
         # The packer counts the block before it is rendered here.
         counter = cache(self.parts.token_counter)
-        request = Request(scopes[0], asked.telling, vector, budget, counter, exclude, options.only_relevant)
+        limits = (budget, counter, exclude, options.only_relevant)
+        request = Request(scopes[0], asked.telling, vector, *limits, context=asked.before, whole=asked.whole)
         request, sections = _sections(layers, request) if layers else (request, [])
         search = partial(self._candidates, asked=asked, vector=vector, now=now, budget=None if layers else budget)
         if verdict is not None:

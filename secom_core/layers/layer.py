@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sqlalchemy import Connection, Table
 
-from ..conversation import Replacement, Scope, Turn
+from ..conversation import Message, Replacement, Scope, Turn
 from ..derived.progress import drop_progress
 from ..errors import InvalidInput
 from ..memory import Hit, Memory, Section
@@ -78,6 +78,8 @@ class Request:
         counter: what the budget is counted with.
         exclude: ids of turns that need not come back.
         only_relevant: leave out what would only fill the budget.
+        context: what was said before the query, oldest first.
+        whole: the query with what it cannot be read without; empty where it stands alone.
     """
 
     scope: Scope
@@ -87,6 +89,8 @@ class Request:
     counter: TokenCounter
     exclude: Collection[str] = ()
     only_relevant: bool = False
+    context: Sequence[Message] = ()
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from .index import EventIndex
 from .linking import Associate, Linked, dialogues, link_by_model, link_by_rule
 from .options import TimelineOptions
 from .records import Event, Link, Timeline
-from .refinement import refine
+from .refinement import dialogue_of, refine
 from .retrieval import timelines
 from .section import timeline_section
 from .store import EVENTS, LAYER, EventRow, TimelineStore, drop_events
@@ -111,19 +111,24 @@ class TimelineLayer(DraftLayer[EventIndex]):
                 raise InvalidInput(f"{name} is a whole number from 1 on, got {value!r}")
         vector = self._derivation.query_vector(query)
         k, n = k or self.options.hits, n or self.options.per_hit
-        found = self._found(scope, query, vector, k=k, n=n, seed=seed, refined=refined)
+        found = self._found(scope, query, vector, k=k, n=n, seed=seed)
+        if refined:
+            found = self._refined(found, query)
         section = timeline_section(LAYER, found, token_budget, 1.0, self.context.counter)
         return list(section.items) if section is not None else []
 
     def _found(
-        self, scope: Sequence[str], query: str, vector: Vectors | None, *, k: int, n: int, seed: int, refined: bool
+        self, scope: Sequence[str], query: str, vector: Vectors | None, *, k: int, n: int, seed: int = 0
     ) -> list[Timeline]:
         with self._state(scope, retry_vectors=vector is not None) as state:
             hits = state.texts.search(query, vector, k) if query.strip() else []
-            found = timelines(state.graph, [each for each, _ in hits], n=n, seed=seed)
-        if not refined or self._model is None or not found:
+            return timelines(state.graph, [each for each, _ in hits], n=n, seed=seed)
+
+    def _refined(self, found: list[Timeline], dialogue: str) -> list[Timeline]:
+        """The timelines as the language model writes them for the dialogue, where there is one."""
+        if self._model is None or not found:
             return found
-        return run(refine(found, query), self._model, limit=self._concurrency)
+        return run(refine(found, dialogue), self._model, limit=self._concurrency)
 
     def events(self, scope: Sequence[str]) -> list[Event]:
         """All events of the scope, oldest first."""
@@ -138,9 +143,14 @@ class TimelineLayer(DraftLayer[EventIndex]):
     # -- the seam of layers ---------------------------------------------------------------------------------------
 
     def section(self, request: Request) -> Section | None:
-        """Timelines around what the query finds, rewritten for it where the options and a language model say so."""
-        k, n, refined = self.options.hits, self.options.per_hit, self.options.refined
-        found = self._found(request.scope, request.query, request.vector, k=k, n=n, seed=0, refined=refined)
+        """Timelines around what the query finds.
+
+        They are rewritten for the dialogue that it belongs to where the options and a language model say so.
+        """
+        query, k, n = request.whole or request.query, self.options.hits, self.options.per_hit
+        found = self._found(request.scope, query, request.vector, k=k, n=n)
+        if self.options.refined:
+            found = self._refined(found, dialogue_of(request, self.options.dialogue_tokens))
         return timeline_section(LAYER, found, request.token_budget, self.options.share, request.counter)
 
     def listing(self, scope: Scope, name: str, *, last: int | None = None) -> Listing:

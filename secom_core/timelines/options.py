@@ -10,7 +10,7 @@ from .linking import SameTopicRule
 
 @dataclass(frozen=True, slots=True)
 class TimelineOptions:
-    """How events are linked and timelines drawn; the defaults are Theanine's where the paper has one.
+    """How events are linked and timelines drawn; the defaults but the temperature are Theanine's where it has one.
 
     Args:
         associates: with how many similar events a new one is compared (``j``).
@@ -19,9 +19,10 @@ class TimelineOptions:
         refined: have the language model rewrite timelines for the query, where there is one.
         share: how much of a token budget timelines may take, at most.
         same_topic: the relation where no language model gives one.
-        dialogue_tokens: how much of an event's conversation is shown where its relation is asked for.
+        dialogue_tokens: how much of an event's conversation is shown where its relation is asked for, and of what was
+            said before a query where a timeline is rewritten for it.
         extract_tokens: how much of a session is shown where its events are asked for.
-        temperature: of all replies; ``None`` leaves it at 0.
+        temperature: of all replies; ``None`` leaves it at 0. The paper's is 0.75.
         recall_without_model: take part in recalls without a language model too, although they then cost more than
             they bring.
         concurrency: how many questions to the language model are in flight at once.

@@ -110,7 +110,7 @@ class TopicLayer(DraftLayer[ScopeTopics]):
             return []
         with self._state(request.scope, retry_vectors=request.vector is not None) as state:
             units = self._units(request.scope, state)
-            found = units.search(request.query, request.vector, _MOST)
+            found = units.search(request.whole or request.query, request.vector, _MOST)
             if not request.only_relevant:
                 found += islice(units.latest(found), _MOST - len(found))
         return [left for each in found if (left := _without(each, request.exclude)) is not None]

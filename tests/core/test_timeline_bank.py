@@ -299,6 +299,40 @@ def test_the_preset_is_the_papers(talk):
 # -- what comes late, again, or from elsewhere ------------------------------------------------------------------------
 
 
+def of_the_kitchen(request):
+    """Two events, one of which changed into the other."""
+    if stage(request) == "relation":
+        return "Explanation: quartz after oak.\nRelation: Changed"
+    if stage(request) == "refine":
+        return "<notes>Ann wanted oak and took quartz.</notes>"
+    said = request.text.rpartition("<conversation>")[2]
+    told = "Ann wants a kitchen worktop of oak." if "oak" in said else "Ann took a kitchen worktop of quartz."
+    return f'<events>\n{{"event": "{told}", "exchanges": [0]}}\n</events>'
+
+
+@pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()])
+def test_a_follow_up_finds_timelines_and_they_are_rewritten_for_the_whole_dialogue(embedder):
+    model = ScriptedModel(of_the_kitchen)
+    context = [
+        {"role": "user", "content": "Do you remember which kitchen worktop I wanted? " + "Well. " * 2_000},
+        {"role": "tool", "content": "A page of worktops."},
+        {"role": "assistant", "content": "Yes, of oak."},
+    ]
+    with MemoryBank.open(preset=presets.theanine(model, embedder=embedder)) as bank:
+        for name, text in {"1": "I want a kitchen worktop of oak.", "2": "We took a quartz kitchen worktop."}.items():
+            bank.remember(MARA, [{"role": "user", "content": text}], session=name, close=True)
+        recall = bank.recall(MARA, "And then?", context=context, k=1, layers=["timelines"])
+        assert "Ann wanted oak and took quartz." in recall.text
+        [asked] = [request.text for request in model.requests if stage(request) == "refine"]
+        dialogue = asked.rpartition("<dialogue>")[2].partition("</dialogue>")[0].strip()
+        assert dialogue.startswith("user: Do you remember which kitchen worktop I wanted?")
+        assert dialogue.endswith("assistant: Yes, of oak.\nAnd then?")
+        assert "A page of worktops." not in dialogue
+        assert count_tokens(dialogue) < 900
+        bank.recall(MARA, "Which worktop is it?", k=1, layers=["timelines"])
+        assert "<dialogue>\nWhich worktop is it?\n</dialogue>" in model.requests[-1].text
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("each_store")
 def test_sessions_closed_without_the_layer_are_caught_up(tmp_path, talk):

@@ -830,3 +830,13 @@ def test_topics_that_answers_cite_are_taken_in(talk, embedder, reranker):
         teaches = reranker is not None and embedder is not None
         assert lesson.kind == ("taught" if teaches else "recorded")
         assert bank.recall(MARA, question, token_budget=800, layers=["topics"]).hits
+
+
+def test_a_follow_up_without_a_word_of_a_topic_finds_what_the_dialogue_is_about():
+    with club() as bank:
+        for day, lines in enumerate(ROOF):
+            keep(bank, day, *lines)
+        context = [Message("How is the boathouse roof?", "user"), Message("It leaked.", "assistant")]
+        with_context = bank.recall(CLUB, "And now?", context=context, k=1, layers=["topics"], only_relevant=True)
+        assert "boathouse" in with_context.hits[0].memory.value
+        assert bank.recall(CLUB, "And now?", k=1, layers=["topics"], only_relevant=True).hits == ()
