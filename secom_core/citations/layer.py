@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from sqlalchemy import Connection, Table
@@ -50,7 +51,10 @@ class CitationLayer(Layer):
     def __init__(self, context: LayerContext, options: RerankerOptions | None = None) -> None:
         super().__init__(context)
         self._store = context.store
-        self._rerankers = ScopeRerankers(self._store, options, size=context.max_scopes) if options else None
+        space = context.derivation.space
+        embedder = space.model if space is not None else ""
+        by_vector = partial(ScopeRerankers, self._store, size=context.max_scopes, embedder=embedder)
+        self._rerankers = by_vector(options) if options is not None else None
 
     # -- take in ----------------------------------------------------------------------------------------------------
 

@@ -100,10 +100,11 @@ class ScopeRerankers:
         store: where what it has learned is kept.
         options: how it chooses and learns.
         size: of how many scopes it is kept ready in memory; the least recently used are dropped first.
+        embedder: the name of what makes the vectors.
     """
 
-    def __init__(self, store: SqlStore, options: RerankerOptions, *, size: int) -> None:
-        self._store, self._options = store, options
+    def __init__(self, store: SqlStore, options: RerankerOptions, *, size: int, embedder: str = "") -> None:
+        self._store, self._options, self._embedder = store, options, embedder
         # By scope, epoch and version: what is in a cache never changes in the store.
         self._loaded = lru_cache(maxsize=size)(self._load)
 
@@ -138,17 +139,27 @@ class ScopeRerankers:
 
     def _kept(self, state: str | None, dimensions: int) -> Reranker:
         """As it was left, or one that has learned nothing yet of such vectors."""
-        new = partial(Reranker, dimensions, self._options)
+        new = partial(Reranker, dimensions, self._options, embedder=self._embedder)
         if state is None:
             return new()
-        learned = _undamaged(lambda: json.loads(state)["dimensions"])
-        if learned is not None and learned != dimensions:
+        learned = _undamaged(lambda: _space_in(state))
+        now = (dimensions, self._embedder)
+        if learned is not None and (learned[0], learned[1] or self._embedder) != now:
             warn_degraded(
-                f"the paper's reranker learned from vectors of {learned} dimensions, and the embedder now gives "
-                f"{dimensions}; it starts again"
+                f"the paper's reranker learned from {_told(*learned)}, and now there are {_told(*now)}; it starts again"
             )
             return new()
         return (_undamaged(lambda: new(state=state)) if learned is not None else None) or new()
+
+
+def _space_in(state: str) -> tuple[int, str]:
+    """Of how many dimensions the vectors were that were learned from, and of which embedder where that is known."""
+    fields = json.loads(state)
+    return fields["dimensions"], fields.get("embedder", "")
+
+
+def _told(dimensions: int, embedder: str) -> str:
+    return f"vectors of {dimensions} dimensions" + (f" of the embedder {embedder!r}" if embedder else "")
 
 
 def updates_in(state: str | None) -> int:

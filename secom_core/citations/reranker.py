@@ -86,15 +86,23 @@ class Reranker:
         options: how many it chooses of how many, and how it learns.
         state: to go on from. Noise and draws go on from the seed and from how many answers were taken in, so that who
             loads a state again and again does not draw the same noise each time.
+        embedder: the name of what makes the vectors, which is kept with the state.
 
     Raises:
-        InvalidInput: for a state of another format or for vectors of another length.
+        InvalidInput: for a state of another format, or of vectors of another length or another embedder.
     """
 
-    def __init__(self, dimensions: int, options: RerankerOptions | None = None, *, state: str | None = None) -> None:
+    def __init__(
+        self,
+        dimensions: int,
+        options: RerankerOptions | None = None,
+        *,
+        state: str | None = None,
+        embedder: str = "",
+    ) -> None:
         if dimensions <= 0:
             raise InvalidInput(f"vectors have a length above 0, got {dimensions!r}")
-        self._dimensions, self._options = dimensions, options or RerankerOptions()
+        self._dimensions, self._options, self._embedder = dimensions, options or RerankerOptions(), embedder
         self._random = np.random.default_rng(self._options.seed)
         self._query, self._memory = _Matrix(dimensions), _Matrix(dimensions)
         self._waiting: list[_Step] = []
@@ -196,6 +204,7 @@ class Reranker:
                 {
                     "format": _FORMAT,
                     "dimensions": self._dimensions,
+                    "embedder": self._embedder,
                     "updates": self.updates,
                     "query": self._query.packed(),
                     "memory": self._memory.packed(),
@@ -204,9 +213,11 @@ class Reranker:
             )
 
     def _load(self, fields: Mapping[str, Any]) -> None:
-        found = (fields.get("format"), fields.get("dimensions"))
-        if found != (_FORMAT, self._dimensions):
-            raise InvalidInput(f"expected the format and dimensions {(_FORMAT, self._dimensions)}, got {found}")
+        # States from before the embedder was kept have none.
+        found = (fields.get("format"), fields.get("dimensions"), fields.get("embedder") or self._embedder)
+        expected = (_FORMAT, self._dimensions, self._embedder)
+        if found != expected:
+            raise InvalidInput(f"expected the format, dimensions and embedder {expected}, got {found}")
         self._query.unpack(fields["query"])
         self._memory.unpack(fields["memory"])
         self.updates = int(fields["updates"])

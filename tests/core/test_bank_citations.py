@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from secom_core.bank import MemoryBank
 from secom_core.citations import Impression, RerankerOptions, read_citations
 from secom_core.context.block import render
-from secom_core.errors import InvalidInput, InvalidScope
+from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope
 from secom_core.memory import Hit, Memory, Recall
+from secom_core.testing import ScriptedEmbedder
 
 ANN = ("acme", "ann")
 BOB = ("acme", "bob")
@@ -287,6 +288,35 @@ def test_a_citation_that_export_did_not_write_is_refused_by_its_line(
 
 
 # -- the paper's reranker ---------------------------------------------------------------------------------------------
+
+
+def test_what_was_learned_of_one_embedder_is_not_used_with_another_of_as_many_dimensions(tmp_path: Path) -> None:
+    path, eager = tmp_path / "memory.db", replace(PAPER, batch=1)
+
+    def opened(name: str) -> MemoryBank:
+        return MemoryBank.open(path, citations=eager, embedder=ScriptedEmbedder(name=name))
+
+    with opened("one") as bank:
+        fill(bank)
+        first, shown = asked(bank)
+        bank.citations.reward(ANN, first.query, shown, [1])
+        learned, _ = asked(bank)
+    with opened("one") as bank:
+        again, _ = asked(bank)
+        assert [hit.score for hit in again.ranked] == [hit.score for hit in learned.ranked]
+    with opened("two") as bank:
+        with pytest.warns(DegradedWarning, match="of the embedder 'one', and now there are .* 'two'; it starts again"):
+            other, shown = asked(bank)
+        assert (
+            [hit.score for hit in other.ranked]
+            == [hit.score for hit in first.ranked]
+            != [hit.score for hit in learned.ranked]
+        )
+        with pytest.warns(DegradedWarning, match="starts again"):
+            bank.citations.reward(ANN, other.query, shown, [1])
+    with opened("two") as bank:
+        asked(bank)
+        assert bank.citations.updates(ANN) == 1
 
 
 @pytest.mark.slow

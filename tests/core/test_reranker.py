@@ -300,10 +300,12 @@ def test_what_does_not_fit_is_refused() -> None:
         RerankerOptions(temperature=0)
     with pytest.raises(InvalidInput, match="a length above 0, got 0"):
         Reranker(0)
-    with pytest.raises(InvalidInput, match=r"got \(1, 7\)"):
+    with pytest.raises(InvalidInput, match=r"got \(1, 7, ''\)"):
         Reranker(D, state=Reranker(7).state())
-    with pytest.raises(InvalidInput, match=r"got \(99, 12\)"):
+    with pytest.raises(InvalidInput, match=r"got \(99, 12, ''\)"):
         Reranker(D, state=json.dumps({"format": 99, "dimensions": D}))
+    with pytest.raises(InvalidInput, match=r"got \(1, 12, 'one'\)"):
+        Reranker(D, state=Reranker(D, embedder="one").state(), embedder="two")
 
 
 def test_fewer_candidates_than_are_wanted() -> None:
