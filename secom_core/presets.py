@@ -58,8 +58,8 @@ def secom(
         rubric: guidance for the segmentation, as `secom_core.segmenters.RubricLearner` learns it and the paper uses
             it on segmentation benchmarks; its question answering (section 3) uses none.
 
-    Source: SeCom, section 2 and "Implementation Details" of section 3. The paper takes three segments on
-    Long-MT-Bench+ (``k=3``) and a budget of about 4,000 tokens on LOCOMO (Table 1).
+    Source: SeCom, section 2 and "Implementation Details" of section 3. The paper takes about 4,000 tokens or ten
+    segments on LOCOMO (``token_budget=4000``), and 1,000 tokens or one segment on Long-MT-Bench+ (Table 1).
     """
     from .denoisers.llmlingua import LLMLingua2
     from .segmenters.lexical import LexicalSegmenter

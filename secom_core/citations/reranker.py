@@ -1,7 +1,9 @@
 """The paper's reranker: two square matrices that bend the query's and the memories' vectors, taught by citations.
 
-RMM, section 6, with the defaults of its appendix A.1. The paper leaves three things open; they are read so:
+RMM, section 6, with the defaults of its appendix A.1. What the paper leaves open is read so:
 
+- Appendix A.1 calls the reranker an MLP with a residual connection, equation 1 a linear layer with one. The equation is
+  followed.
 - Equation 2 adds Gumbel noise to the scores and then turns the sums into "sampling probabilities". Both at once would
   draw twice. It is read as a perturbation: the best by score plus noise are taken, which is one draw without
   replacement by the softmax of the bare scores (Maddison et al. 2014, whom the paper cites for it). So the chance of

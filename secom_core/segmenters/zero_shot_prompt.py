@@ -1,4 +1,4 @@
-"""Where do segments end? One question a session, or whether a new turn goes on with one (SeCom section 2.2)."""
+"""Where do segments end? One question a session (SeCom section 2.2), or whether a new turn goes on with one."""
 
 from __future__ import annotations
 
@@ -79,7 +79,9 @@ def segmentation_prompt(
 def joining_prompt(
     texts: Sequence[str], new: str, *, guidance: str | None = None, complaint: str | None = None
 ) -> Prompt:
-    """Ask whether an exchange continues a segment: the incremental decision of SeCom section 2.2.
+    """Ask whether an exchange continues a segment.
+
+    This is not in SeCom, which cuts a session in one go and shuns a question for each step (A.1).
 
     Args:
         texts: the segment's exchanges, quoted, in order.

@@ -1,4 +1,4 @@
-"""Guidance for segmentation that a language model learns from annotated sessions (SeCom, appendix A.2)."""
+"""Guidance for segmentation that a language model learns from annotated sessions (SeCom, appendix A.1)."""
 
 from __future__ import annotations
 
