@@ -116,11 +116,14 @@ class MemoryGraph:
         """A number that two events share if they are connected; good until the graph changes."""
         return self._node(event_id).root().event.id
 
-    def component_before(self, event_id: int, until: Event, apart: frozenset[int]) -> int:
-        """The same among the events from before one alone, without those that are ``apart``; costs the component."""
+    def component_before(self, event_id: int, until: Event | None, apart: frozenset[int]) -> int:
+        """The same without those that are ``apart``, and among the events from before one alone where it is given.
+
+        Costs the component.
+        """
 
         def is_there(node: _Node) -> bool:
-            return node.event.order < until.order and node.event.id not in apart
+            return node.event.id not in apart and (until is None or node.event.order < until.order)
 
         return min(node.event.id for node in _members(self._node(event_id), is_there))
 

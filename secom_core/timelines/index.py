@@ -75,6 +75,6 @@ class EventIndex(ScopeState):
         ]
 
     def _component(self, event_id: int, until: Event | None, apart: frozenset[int]) -> int:
-        if until is None:
+        if until is None and not apart:
             return self.graph.component_of(event_id)
         return self.graph.component_before(event_id, until, apart)

@@ -372,6 +372,33 @@ def test_a_session_that_goes_on_keeps_its_events_and_links(talk):
         assert stay <= set(bank.timelines.links(MARA))
 
 
+@pytest.mark.parametrize("closes", [1, 2])
+def test_a_session_closed_twice_is_linked_to_the_graph_as_it_was_before_the_session(closes):
+    """Algorithm 1 takes the components of the graph before the session, whatever it has linked already."""
+
+    def reply(request):
+        if stage(request) == "relation":
+            return "Relation: SameTopic"
+        said = re.findall(r"^\[Exchange (\d+)\]: user: (.*)$", request.text.rsplit("<conversation>", 1)[1], re.M)
+        rows = "\n".join(f'{{"event": "{text}", "exchanges": [{number}]}}' for number, text in said)
+        return f"<events>\n{rows}\n</events>"
+
+    said = [
+        ("1", "The kitchen worktop is oak."),
+        ("2", "The bread oven is in the cellar."),
+        ("3", "The kitchen worktop stands beside the bread oven."),
+        ("3", "The oak kitchen worktop has crumbs of the cellar's bread oven."),
+    ]
+    with MemoryBank.open(preset=presets.theanine(ScriptedModel(reply))) as bank:
+        for place, (name, text) in enumerate(said):
+            close = closes == 2 or place != 2
+            bank.remember(MARA, [{"role": "user", "content": text}], session=name, close=close)
+        texts = {event.id: event.text for event in bank.timelines.events(MARA)}
+        links = {(texts[link.earlier], texts[link.later]) for link in bank.timelines.links(MARA)}
+    first, second, third, fourth = (text for _, text in said)
+    assert links == {(first, third), (second, third), (first, fourth), (second, fourth)}
+
+
 def test_with_a_model_only_the_new_turns_of_a_session_are_read_again(talk):
     model = ScriptedModel(answer)
     with MemoryBank.open(model=model, timelines=True) as bank:
