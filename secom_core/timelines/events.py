@@ -25,7 +25,10 @@ from ..text.patterns import regex
 
 _TEXTS: Final = PromptTexts(__package__, "events_prompt.txt")
 _FENCE: Final = regex(r"```\w*")
-_NOTHING: Final = regex(r"(?:\{[^{}\[\]]{0,60}:\s*)?\[\s*\](?:\s*\})?|\W*(?:none|no events)\W*|\s*", re.I)
+_NOTHING: Final = regex(
+    r"(?:\{[^{}\[\]]{0,60}:\s*)?\[\s*\](?:\s*\})?|\W*(?:(?:there are )?no events?(?: worth remembering)?|none)\W*|\s*",
+    re.I,
+)
 _SCHEMA: Final = records_of("events", event=TEXT, exchanges=NUMBERS)
 _EVENT: Final = RecordForm(
     name="an event",

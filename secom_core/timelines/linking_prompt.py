@@ -27,7 +27,7 @@ _NONE: Final = "None"
 _NAMES: Final = (*(relation.value for relation in Relation), _NONE)
 _SCHEMA: Final = object_of(explanation=TEXT, relation=one_of(*_NAMES))
 _LINE: Final = regex(
-    r"^[^\w\n]*(?:(?:the|final)\s+)?relation(?:ship)?\b[^\n:=]{0,40}?(?::|=|\bis\b)(?P<answer>.*)$", re.I | re.M
+    r"^[^\w\n]*(?:(?:the|final)\s+)?relation(?:ship)?\b[^\n:：=]{0,40}?(?:[:：=]|\bis\b)(?P<answer>.*)$", re.I | re.M
 )
 _MOST_WORDS: Final = 2  # of a line that is a name by itself
 _WORD: Final = regex(r"[^\W\d_]+")
@@ -38,6 +38,9 @@ _SPELLINGS: Final = {name.casefold(): name for name in _NAMES} | {
     "changes": "Changed",
     "reacts": "React",
     "wants": "Want",
+    "norelation": "None",
+    "norelationship": "None",
+    "unrelated": "None",
 }
 
 

@@ -105,16 +105,18 @@ def _one_line(text: str) -> str:
 
 # An action begins a line, after a bullet, a number or "Action:", or follows another on the same line.
 _ACTION: Final = regex(
-    r"(?:^(?:[^\w\n]*|[ \t]*\d+[.)][ \t]*|[^\n(]{0,30}:[ \t]*)|(?<=\))[ \t]*[;,.]?[ \t]*)"
-    r"(?:(?P<add>add)\s*(?=\(|\W*$)|merge\s*\()",
+    r"(?:^(?:[^\w\n]*|[ \t]*\d+[.)][ \t]*|[^\n(（]{0,30}[:：][ \t]*)|(?<=[)）])[ \t]*[;,.，。；]?[ \t]*)"
+    r"(?:(?P<add>add)\s*(?=[(（]|\W*$)|merge\s*[(（])",
     re.I | re.M,
 )
 _NO_ACTION: Final = regex(r"[\"']actions[\"']\s*:\s*\[\s*\]")
 _INDEX: Final = regex(
-    r"\s*(?:(?:index|number)\s*[=:]\s*)?[\"'\[(]?\s*(-?\d{1,9})\s*[\"'\])]?\s*(?:[,:]\s*|(?=\)))", re.I
+    r"\s*(?:(?:index|number)\s*[=:]\s*)?[\"'\[(]?\s*(-?\d{1,9})\s*[\"'\])]?\s*(?:[,:;，：；、]\s*|(?=[)）]))", re.I
 )
 # Up to the last bracket of a line that ends with one, else to the one that closes what was opened before the text.
-_TEXT: Final = regex(r"(?:.*\n)*?(?:.*(?=\)[\s`*.;,]*$)|(?:[^()\n]|\([^()\n]*\))*(?=\)))", re.M)
+_TEXT: Final = regex(
+    r"(?:.*\n)*?(?:.*(?=[)）][\s`*.;,。；，]*$)|(?:[^()（）\n]|\([^()\n]*\)|（[^（）\n]*）)*(?=[)）]))", re.M
+)
 _NAMED: Final = regex(r"\A(?:merged[_.]?summary|text|summary)\s*[=:]\s*", re.I)
 # "Ann" and "Bob" is no quotation as a whole.
 _QUOTATION: Final = regex(r"""(["'])((?:\\.|(?!\1)[^\\])*)\1|“([^“]*)”|‘([^‘]*)’|«([^«]*)»""")
@@ -140,8 +142,8 @@ def read_update(reply: str, count: int) -> dict[int, str]:
 
     Empty for ``Add()``, or a list of no actions: the new summary becomes a topic of its own. Beside a merge ``Add()``
     adds nothing: the summary has found its place. Repaired are thoughts, code fences, bullets, prose around the
-    actions, several on one line, named arguments, and quotes around the text; brackets, commas and quotes inside it
-    stay. Two texts for one topic become one.
+    actions, several on one line, named arguments, full-width brackets and commas, and quotes around the text; brackets,
+    commas and quotes inside it stay. Two texts for one topic become one.
 
     Args:
         reply: the model's reply.

@@ -39,7 +39,15 @@ def test_events_with_one_reading_are_read(reply):
 
 @pytest.mark.parametrize(
     "reply",
-    ["<events></events>", "<events>\n\n</events>", "[]", "```json\n[]\n```", '{"events": []}', "<events>none</events>"],
+    [
+        "<events></events>",
+        "<events>\n\n</events>",
+        "[]",
+        "```json\n[]\n```",
+        '{"events": []}',
+        "<events>none</events>",
+        "No events worth remembering.",
+    ],
 )
 def test_a_session_may_have_no_events(reply):
     assert read_events(reply, 3) == []
@@ -94,6 +102,9 @@ def test_every_relation_is_read_as_it_is_asked_for(relation):
         ("- Explanation: A led to B.\n- Relation: **Cause**", Relation.CAUSE),
         ("Relation: hindered by", Relation.HINDERED_BY),
         ("relation: Same Topic.", Relation.SAME_TOPIC),
+        ("Relation：Changed, since she moved", Relation.CHANGED),
+        ("Relation: no relationship", None),
+        ("Relation: No relation.", None),
         ("SameTopic", Relation.SAME_TOPIC),
         ("none", None),
         ("Relation: Changed, because she wants something else now", Relation.CHANGED),
