@@ -128,7 +128,8 @@ class TimelineLayer(DraftLayer[EventIndex]):
         """The timelines as the language model writes them for the dialogue, where there is one."""
         if self._model is None or not found:
             return found
-        return run(refine(found, dialogue), self._model, limit=self._concurrency)
+        tokens = room(self._model, self.options.extract_tokens)
+        return run(refine(found, dialogue, tokens=tokens), self._model, limit=self._concurrency)
 
     def events(self, scope: Sequence[str]) -> list[Event]:
         """All events of the scope, oldest first."""
@@ -252,8 +253,10 @@ class TimelineLayer(DraftLayer[EventIndex]):
         rule = self.options.same_topic
         if self._model is None or not by_model:
             return Linked(link_by_rule(pairs, rule), answered=True)
-        dialogue = dialogues(self._store, session, self.options.dialogue_tokens)
-        return run(link_by_model(pairs, dialogue=dialogue, rule=rule), self._model, limit=self._concurrency)
+        # A question shows two conversations.
+        tokens = room(self._model, 2 * self.options.dialogue_tokens) // 2
+        asked = link_by_model(pairs, dialogue=dialogues(self._store, session), rule=rule, tokens=tokens)
+        return run(asked, self._model, limit=self._concurrency)
 
     def begin_again(self, scope_id: int) -> None:
         """Drop every event of the scope, and their links."""

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial
+from typing import Final
 
 from ..conversation import Turn
-from ..errors import ModelError, ModelUnavailable, warn_degraded
+from ..errors import ContextTooLong, ModelError, ModelUnavailable, warn_degraded
 from ..layers import ClosedSession
 from ..llm.flow import Procedure, Prompt
 from ..llm.quoting import shortened
@@ -17,6 +18,8 @@ from ..stores.sql import SqlStore
 from ..text.terms import count_tokens
 from .linking_prompt import read_relation, relation_prompt
 from .records import Event, Link, Relation
+
+_LEAST: Final = 100  # how many tokens of an event's conversation are shown, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,22 +91,34 @@ def link_by_rule(new: Sequence[tuple[Event, Sequence[Associate]]], rule: SameTop
 
 
 def link_by_model(
-    new: Sequence[tuple[Event, Sequence[Associate]]], *, dialogue: Callable[[Event], str], rule: SameTopicRule
+    new: Sequence[tuple[Event, Sequence[Associate]]],
+    *,
+    dialogue: Callable[[Event, int], str],
+    rule: SameTopicRule,
+    tokens: int = 800,
 ) -> Procedure[Linked]:
     """Link the events of a session; all questions of the session are asked together (Algorithm 1).
 
     Events of one session are not linked to each other, as the paper compares with the graph before the session. A
-    reply that names no relation is asked for once more; a pair without an answer goes by ``rule``, and one
-    `DegradedWarning` names how many there were and the cause of the first. Links are only ever added.
+    reply that names no relation is asked for once more, and what is too long for the model with half of the
+    conversations; a pair without an answer goes by ``rule``, and one `DegradedWarning` names how many there were and
+    the cause of the first. Links are only ever added.
 
     Args:
         new: the new events, each with its associates.
-        dialogue: the conversation that an event is from, as it is to be shown.
+        dialogue: the conversation that an event is from, as it is to be shown in so many tokens.
         rule: what takes over.
+        tokens: how many these are.
     """
     pairs = [(event, each) for event, associates in new for each in associates]
-    asks = [partial(_ask, event, each.event, dialogue) for event, each in pairs]
-    found = yield from all_asked_twice(asks, [read_relation] * len(pairs))
+    found: list[Relation | ModelError | None] = [None] * len(pairs)
+    places = list(range(len(pairs)))
+    while places:
+        asks = [partial(_ask, pairs[place][0], pairs[place][1].event, dialogue, tokens) for place in places]
+        for place, answer in zip(places, (yield from all_asked_twice(asks, [read_relation] * len(asks))), strict=True):
+            found[place] = answer
+        places = [place for place in places if isinstance(found[place], ContextTooLong)] if tokens > _LEAST else []
+        tokens //= 2
     errors = [each for each in found if isinstance(each, ModelError)]
     if errors:
         failed = f"{len(errors)} of {len(pairs)} pairs of events"
@@ -116,11 +131,12 @@ def link_by_model(
     return Linked(links, not any(isinstance(each, ModelUnavailable) for each in errors))
 
 
-def _ask(new: Event, old: Event, dialogue: Callable[[Event], str], *, complaint: str | None) -> Prompt:
+def _ask(
+    new: Event, old: Event, dialogue: Callable[[Event, int], str], tokens: int, *, complaint: str | None
+) -> Prompt:
     first, second = sorted((new, old), key=lambda event: event.order)
-    return relation_prompt(
-        first.text, second.text, dialogue_a=dialogue(first), dialogue_b=dialogue(second), complaint=complaint
-    )
+    said = {"dialogue_a": dialogue(first, tokens), "dialogue_b": dialogue(second, tokens)}
+    return relation_prompt(first.text, second.text, **said, complaint=complaint)
 
 
 def _link(old: Event, new: Event, relation: Relation) -> Link:
@@ -131,13 +147,12 @@ def _link(old: Event, new: Event, relation: Relation) -> Link:
 # -- the conversation that an event is from ----------------------------------------------------------------------------
 
 
-def dialogues(store: SqlStore, session: ClosedSession, tokens: int) -> Callable[[Event], str]:
+def dialogues(store: SqlStore, session: ClosedSession) -> Callable[[Event, int], str]:
     """What gives an event's conversation: its turns with as many around them as there is room for.
 
     Args:
         store: where the turns of other sessions are.
         session: a session that is at hand.
-        tokens: the room.
     """
 
     @cache
@@ -145,7 +160,7 @@ def dialogues(store: SqlStore, session: ClosedSession, tokens: int) -> Callable[
         row = store.session_named(session.scope, name)
         return store.turns(row) if row is not None else ()
 
-    def dialogue(event: Event) -> str:
+    def dialogue(event: Event, tokens: int) -> str:
         turns = session.turns if event.session == session.row.name else turns_of(event.session)
         resting = [place for place, turn in enumerate(turns) if turn.id in event.turn_ids]
         return "\n".join(_around(turns, resting, tokens)) if resting else event.text

@@ -21,7 +21,8 @@ class TimelineOptions:
         same_topic: the relation where no language model gives one.
         dialogue_tokens: how much of an event's conversation is shown where its relation is asked for, and of what was
             said before a query where a timeline is rewritten for it.
-        extract_tokens: how much of a session is shown where its events are asked for.
+        extract_tokens: how much of a session is shown where its events are asked for, and of a timeline where it is
+            rewritten.
         temperature: of all replies; ``None`` leaves it at 0. The paper's is 0.75.
         recall_without_model: take part in recalls without a language model too, although they then cost more than
             they bring.

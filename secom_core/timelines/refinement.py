@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from ..drafts.grounding import tells_of
-from ..errors import BadReply, CutOff, ModelError, warn_degraded
+from ..errors import BadReply, ContextTooLong, CutOff, ModelError, warn_degraded
 from ..layers import Request
 from ..llm.flow import Procedure, Prompt
 from ..llm.prompt_texts import PromptTexts
@@ -22,6 +22,7 @@ from ..text.patterns import regex
 from ..text.terms import count_tokens, sentences
 from .linking_prompt import MEANINGS
 from .records import Timeline
+from .section import around_hit
 
 _TEXTS: Final = PromptTexts(__package__, "refinement_prompt.txt")
 _BLOCK: Final = regex(r"<\s*notes\s*>(.*?)(?:<\s*/\s*notes\s*>|\Z)", re.S | re.I)
@@ -34,18 +35,33 @@ _SAID: Final = 6  # how many messages before a query are shown
 _TOOLS: Final = frozenset({"tool", "function"})
 
 
-def refine(timelines: Sequence[Timeline], dialogue: str) -> Procedure[list[Timeline]]:
+def refine(timelines: Sequence[Timeline], dialogue: str, *, tokens: int = 8_000) -> Procedure[list[Timeline]]:
     """Give each timeline a text for the dialogue (eq. 11); its events, relations and turns stay as they are.
 
-    All are asked for together. A reply without words is asked for once more; a timeline without an answer keeps its
-    events as they are, and a `DegradedWarning` names the cause.
+    All are asked for together. A reply without words is asked for once more, and what is too long for the model with
+    half of the events; a timeline without an answer keeps its events as they are, and a `DegradedWarning` names the
+    cause.
 
     Args:
         timelines: what was drawn.
         dialogue: what was just said, or a question.
+        tokens: how much of a timeline is shown to the model: the events around the one that was found.
     """
-    asks = [partial(refinement_prompt, timeline, dialogue) for timeline in timelines]
-    found = yield from all_asked_twice(asks, [partial(read_refinement, timeline=timeline) for timeline in timelines])
+    found: list[str | ModelError] = [""] * len(timelines)
+    places = list(range(len(timelines)))
+    while places:
+        shown = [_within(timelines[place], tokens) for place in places]
+        asks = [partial(refinement_prompt, each, dialogue) for each in shown]
+        replies = yield from all_asked_twice(asks, [partial(read_refinement, timeline=each) for each in shown])
+        for place, reply in zip(places, replies, strict=True):
+            found[place] = reply
+        longer = [len(each.events) > 1 for each in shown]
+        places = [
+            place
+            for place, more in zip(places, longer, strict=True)
+            if more and isinstance(found[place], ContextTooLong)
+        ]
+        tokens = min(tokens, max(map(_size, shown), default=0)) // 2
     errors = [text for text in found if isinstance(text, ModelError)]
     if errors:
         failed = f"{len(errors)} of {len(timelines)} timelines"
@@ -54,6 +70,16 @@ def refine(timelines: Sequence[Timeline], dialogue: str) -> Procedure[list[Timel
         timeline if isinstance(text, ModelError) else replace(timeline, text=text)
         for timeline, text in zip(timelines, found, strict=True)
     ]
+
+
+def _within(timeline: Timeline, tokens: int) -> Timeline:
+    """The timeline, or of a long one the events around the one that was found; that one always."""
+    sizes = list(map(count_tokens, timeline_lines(timeline)))
+    return timeline if sum(sizes) <= tokens else around_hit(timeline, sizes, tokens)
+
+
+def _size(timeline: Timeline) -> int:
+    return sum(map(count_tokens, timeline_lines(timeline)))
 
 
 def dialogue_of(request: Request, tokens: int) -> str:

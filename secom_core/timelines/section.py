@@ -50,12 +50,26 @@ def _fitting(timeline: Timeline, left: int | None, counter: TokenCounter) -> Tim
         return timeline
     plain = replace(timeline, text=None)
     sizes = [counter(_line(plain, place)) for place in range(len(plain.events))]
-    start = next((place for place, event in enumerate(plain.events) if event.id in plain.hits), 0)
-    left -= counter(number) + sizes[start]
-    if left < 0:
-        return None
-    first, last = _stretch(sizes, start, left)
-    return replace(plain, events=plain.events[first : last + 1], relations=plain.relations[first:last])
+    left -= counter(number)
+    return around_hit(plain, sizes, left) if left >= sizes[hit_place(plain)] else None
+
+
+def hit_place(timeline: Timeline) -> int:
+    """The place of the first event that was found; the first of all where none was."""
+    return next((place for place, event in enumerate(timeline.events) if event.id in timeline.hits), 0)
+
+
+def around_hit(timeline: Timeline, sizes: Sequence[int], room: int) -> Timeline:
+    """The event that was found, and those before and after it as far as there is room.
+
+    Args:
+        timeline: the timeline, without a text.
+        sizes: how much room each of its events takes.
+        room: how much there is.
+    """
+    start = hit_place(timeline)
+    first, last = _stretch(sizes, start, room - sizes[start])
+    return replace(timeline, events=timeline.events[first : last + 1], relations=timeline.relations[first:last])
 
 
 def _stretch(sizes: Sequence[int], start: int, left: int) -> tuple[int, int]:

@@ -19,10 +19,12 @@ from secom_core.llm.flow import Prompt, run
 from secom_core.llm.limits import room
 from secom_core.memory import Memory
 from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedRequest
-from secom_core.timelines import Event, Link, Relation
+from secom_core.text.terms import count_tokens
+from secom_core.timelines import Event, Link, Relation, Timeline
 from secom_core.timelines.events import events_prompt, extract_events
 from secom_core.timelines.graph import MemoryGraph
 from secom_core.timelines.linking import Associate, SameTopicRule, link_by_model, link_by_rule, links_of
+from secom_core.timelines.refinement import refine
 
 DAY = datetime(2025, 1, 1, tzinfo=timezone.utc)
 
@@ -52,7 +54,8 @@ def test_figure_3_the_new_memory_is_linked_to_the_most_recent_related_one_of_eac
     new = event(9)
     model = ScriptedModel({"<A>event 0": "Relation: Cause", "<A>event 1": "Relation: Changed", "": "Relation: Want"})
     links = run(
-        link_by_model([(new, associates(graph, 0, 1, 3))], dialogue=lambda each: each.text, rule=SameTopicRule()), model
+        link_by_model([(new, associates(graph, 0, 1, 3))], dialogue=lambda each, _: each.text, rule=SameTopicRule()),
+        model,
     ).links
     assert links == [Link(1, 9, Relation.CHANGED), Link(3, 9, Relation.WANT)]
     graph.add(new, links)
@@ -64,7 +67,7 @@ def test_none_is_no_link():
     graph = figure_3()
     pairs = [(event(9), associates(graph, 2, 4, 5))]
     model = ScriptedModel({"<A>event 4": "Relation: SameTopic", "": "Relation: None"})
-    links = run(link_by_model(pairs, dialogue=lambda each: each.text, rule=SameTopicRule()), model).links
+    links = run(link_by_model(pairs, dialogue=lambda each, _: each.text, rule=SameTopicRule()), model).links
     assert links == [Link(4, 9, Relation.SAME_TOPIC)]
 
 
@@ -73,7 +76,9 @@ def test_an_event_from_before_the_graphs_is_asked_about_and_linked_the_right_way
     asked = ScriptedModel("Relation: Cause")
     early = event(9, day=-3)
     [link] = run(
-        link_by_model([(early, associates(graph, 5))], dialogue=lambda each: f"talk {each.id}", rule=SameTopicRule()),
+        link_by_model(
+            [(early, associates(graph, 5))], dialogue=lambda each, _: f"talk {each.id}", rule=SameTopicRule()
+        ),
         asked,
     ).links
     assert link == Link(9, 5, Relation.CAUSE)
@@ -85,7 +90,7 @@ def test_an_event_from_before_the_graphs_is_asked_about_and_linked_the_right_way
 def test_all_questions_of_a_session_are_asked_together():
     graph = figure_3()
     new = [(event(9), associates(graph, 0, 3)), (event(10), associates(graph, 4)), (event(11), [])]
-    asked = link_by_model(new, dialogue=lambda each: each.text, rule=SameTopicRule())
+    asked = link_by_model(new, dialogue=lambda each, _: each.text, rule=SameTopicRule())
     assert len(next(asked)) == 3
     with pytest.raises(StopIteration) as done:
         asked.send(["Relation: Cause", "Relation: None", "Relation: Reason"])
@@ -96,9 +101,55 @@ def test_a_bad_reply_is_asked_for_once_more_with_the_reason():
     graph = figure_3()
     model = ScriptedModel(["I could not say.", "Relation: Cause", "Relation: Reason"])
     new = [(event(9), associates(graph, 0, 3))]
-    links = run(link_by_model(new, dialogue=lambda each: each.text, rule=SameTopicRule()), model).links
+    links = run(link_by_model(new, dialogue=lambda each, _: each.text, rule=SameTopicRule()), model).links
     assert {link.relation for link in links} == {Relation.CAUSE, Relation.REASON}
     assert "names no relation of the list" in model.requests[2].text
+
+
+class Small:
+    """A model of a small context, which remembers how long the questions were."""
+
+    def __init__(self, most: int, reply: str) -> None:
+        self.most, self.reply, self.sizes = most, reply, list[int]()
+
+    def complete(self, prompt: Prompt) -> str:
+        self.sizes.append(count_tokens(prompt.text))
+        if self.sizes[-1] > self.most:
+            raise ContextTooLong("the prompt is too long")
+        return self.reply
+
+
+def test_what_is_too_long_for_the_model_is_asked_with_half_of_the_conversations():
+    graph, model = figure_3(), Small(700, "Relation: Cause")
+    asked = link_by_model(
+        [(event(9), associates(graph, 0, 3))],
+        dialogue=lambda each, tokens: f"{each.text} " + "talk " * (tokens - 10),
+        rule=SameTopicRule(),
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        links = run(asked, model).links
+    assert {link.relation for link in links} == {Relation.CAUSE}
+    assert [size <= 700 for size in model.sizes] == [False] * 4 + [True] * 2
+    with pytest.warns(DegradedWarning, match="too long"):
+        run(
+            link_by_model([(event(9), associates(graph, 0))], dialogue=lambda *_: "", rule=SameTopicRule()),
+            Small(9, ""),
+        )
+
+
+def test_a_long_timeline_is_rewritten_by_what_is_around_the_event_that_was_found():
+    events = tuple(Event(n, f"Ann tells of boat number {n}.", DAY + timedelta(days=n), "s", ("t",)) for n in range(200))
+    timeline = Timeline(events, (Relation.CHANGED,) * 199, hits=(120,))
+    model = Small(800, "<notes>Ann tells of boats.</notes>")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        [told] = run(refine([timeline], "Which boat?", tokens=2_000), model)
+    assert (told.text, told.events) == ("Ann tells of boats.", events)
+    assert model.sizes[0] < 2_300
+    assert model.sizes[0] > model.sizes[1] > model.sizes[-1]
+    with pytest.warns(DegradedWarning, match="too long"):
+        assert run(refine([timeline], "Which boat?"), Small(9, "")) == [timeline]
 
 
 @pytest.mark.parametrize("fault", ["prose", " ", Fault(status=500), "Relation: Friendship"])
@@ -107,7 +158,7 @@ def test_where_no_answer_comes_similarity_and_time_decide_and_a_warning_says_so(
     rule = SameTopicRule(least=0.5, within=timedelta(days=6))
     new = [(event(9), [*associates(graph, 2, 4), *associates(graph, 5, similarity=0.1)])]
     with pytest.warns(DegradedWarning, match="no relation for 3 of 3 pairs"):
-        links = run(link_by_model(new, dialogue=lambda each: each.text, rule=rule), ScriptedModel(fault)).links
+        links = run(link_by_model(new, dialogue=lambda each, _: each.text, rule=rule), ScriptedModel(fault)).links
     # 2 is too old, 5 too different.
     assert links == [Link(4, 9, Relation.SAME_TOPIC)]
 
