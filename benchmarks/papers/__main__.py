@@ -334,6 +334,7 @@ def settings_of(options: argparse.Namespace) -> Iterator[tuple[str, Setting]]:
     for name in options.table:
         table = TABLES[name]
         for data in options.data or ([Path()] if table.runner == "judges" else []):
+            read = data_set(table, data) if options.data else ""
             yield (
                 name,
                 Setting(
@@ -343,13 +344,13 @@ def settings_of(options: argparse.Namespace) -> Iterator[tuple[str, Setting]]:
                     options.judge,
                     options.base_url or "",
                     options.embedder,
-                    options.memory_tokens or table.budget,
+                    options.memory_tokens or table.budget_on(read),
                     options.conversations,
                     options.samples,
                     options.weights,
                     options.bert,
                     options.llmlingua,
-                    data_set(table, data) if options.data else "",
+                    read,
                     options.episodes if table.runner == "teafarm" else None,
                     options.reply_tokens,
                 ),

@@ -20,6 +20,7 @@ _SECOM_ROWS: Final = {
     "MemoChat": "memochat",
     "SeCom ({retriever})": "secom",
 }
+_ON_LONG_MTBENCH: Final = {"Long-MT-Bench+": 1000}
 _KEYS: Final = "keys by `Informativeness` in place of LLMLingua-2; prompts of our own"
 
 SECOM: Final[Mapping[str, Table]] = {
@@ -36,6 +37,7 @@ SECOM: Final[Mapping[str, Table]] = {
         differs=_KEYS,
         published={"LoCoMo": published.SECOM_1_LOCOMO, "Long-MT-Bench+": published.SECOM_1_LONG_MTBENCH},
         budget=4000,
+        budgets=_ON_LONG_MTBENCH,
     ),
     "secom-2": Table(
         "SeCom",
@@ -50,6 +52,7 @@ SECOM: Final[Mapping[str, Table]] = {
         differs=_KEYS,
         published={"LoCoMo": published.SECOM_2_LOCOMO, "Long-MT-Bench+": published.SECOM_2_LONG_MTBENCH},
         budget=4000,
+        budgets=_ON_LONG_MTBENCH,
     ),
     "secom-3": Table(
         "SeCom",
@@ -134,6 +137,7 @@ SECOM: Final[Mapping[str, Table]] = {
         differs=_KEYS,
         published={"LoCoMo": published.SECOM_11},
         budget=4000,
+        budgets=_ON_LONG_MTBENCH,
     ),
     "secom-f2": Table(
         "SeCom",

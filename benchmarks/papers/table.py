@@ -36,6 +36,7 @@ class Table:
         differs: how our definitions differ from the paper's.
         published: the paper's rows by data set; ``""`` where it is one table for all.
         budget: the tokens of the memories, where the paper has a number.
+        budgets: the same for data sets on which it has another one.
         versus: what the rows are compared with, where two are compared.
     """
 
@@ -52,7 +53,12 @@ class Table:
     differs: str = ""
     published: Mapping[str, str] = field(default_factory=dict)
     budget: int = 2000
+    budgets: Mapping[str, int] = field(default_factory=dict)
     versus: str = ""
+
+    def budget_on(self, data: str) -> int:
+        """The paper's budget on a data set."""
+        return self.budgets.get(data, self.budget)
 
     def papers_rows(self, data: str) -> dict[str, Row]:
         """The paper's rows on a data set; none where it has none on it."""

@@ -439,7 +439,10 @@ def test_questions_of_long_mtbench_are_answered_in_full(
         "answers": ["So."],
     }
     file.write_text(json.dumps([row]), encoding="utf-8")
-    assert ran("secom-1", on=file)["data"] == "Long-MT-Bench+"
+    found = ran("secom-1", on=file)
+    assert found["data"] == "Long-MT-Bench+"
+    options = papers.parsed(["--table", "secom-1", "--data", str(file)])
+    assert [setting.tokens for _, setting in papers.settings_of(options)] == [1000], "of SeCom's Table 1"
     assert any("Answer in full" in request.prompt for request in server.requests)
 
 
