@@ -47,7 +47,7 @@ def read_summary(reply: str, *, tagged: bool = True) -> WrittenMemory:
         tagged: whether the memory has to stand in tags; what goes on with a reply that was cut off need not.
 
     Raises:
-        BadReply: where there is no memory in it, or an empty one.
+        BadReply: where there is no memory in it, or one without words; nothing at all between two tags is ``none``.
     """
     if len(reply) > _MOST_CHARACTERS:
         raise BadReply(f"the reply has {len(reply)} characters", reply)
@@ -59,7 +59,8 @@ def read_summary(reply: str, *, tagged: bool = True) -> WrittenMemory:
     found, whole = statements(text), closed or not _breaks_off(reply, text)
     if not whole and not _ends(text):
         found = found[:-1]
-    if not found and not says_nothing(text):
+    says_none = says_nothing(text) or (closed and not text)
+    if not found and not says_none:
         what = "the reply was cut off in its first sentence" if not whole else "the memory in the reply is empty"
         raise BadReply(what, reply)
     return WrittenMemory(tuple(dict.fromkeys(found)), whole)

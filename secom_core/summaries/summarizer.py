@@ -236,11 +236,12 @@ def _dated_lines(turns: Sequence[Turn]) -> Iterator[_Piece]:
     """A line a message with the place of its turn, after one with the date where it changes: that says "yesterday"."""
     day = ""
     for place, turn in enumerate(turns):
+        said = [message.line for message in turn.messages if message.text.strip()]
         today = f"{turn.at:%Y-%m-%d %a}" if turn.at else day
-        if today != day:
+        if said and today != day:
             day = today
             yield f"({day})", place
-        yield from ((message.line, place) for message in turn.messages)
+        yield from ((line, place) for line in said)
 
 
 def _pieces(text: str, limit: int, counter: TokenCounter) -> Iterator[str]:

@@ -315,6 +315,21 @@ def test_one_session_that_the_model_never_gets_right_does_not_hold_up_the_others
         assert len(model.requests) == 6, "two for each attempt at the first, one for each of the others"
 
 
+def test_an_empty_memory_is_right_for_a_session_that_tells_nothing_and_wrong_for_another() -> None:
+    model = ScriptedModel({"boat": "<memory>\nAnn has a boat.\n</memory>", "": "<memory>\n\n</memory>"})
+    with MemoryBank.open(model=model, summaries=True) as bank:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for name, text in {"s0": "  ", "s1": "Hello!", "s2": "I have a boat.", "s3": "Good evening!"}.items():
+                bank.remember(ANN, [Message(text, "user")], session=name, close=True)
+        assert [each.session for each in bank.summaries.versions(ANN)] == ["s2", "s3"]
+        assert bank.summaries.latest(ANN).sentences == ("Ann has a boat.",)
+        assert len(model.requests) == 3, "none about a session without words"
+        with pytest.warns(DegradedWarning, match="the session says: .*Trieste"):
+            bank.remember(ANN, [Message(SAID["s3"][0], "user")], session="s4", close=True)
+        assert len(model.requests) == 5
+
+
 def test_a_summary_that_leaves_no_room_for_a_session_does_not_hold_up_the_others() -> None:
     class Full:
         """A model that takes in short memories of short sessions, and nothing of a tortoise."""
