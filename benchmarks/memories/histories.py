@@ -1,4 +1,4 @@
-"""Memories that choose nothing: the whole conversation, its last turns, nothing (SeCom section 3, RMM section 5.1)."""
+"""Memories that choose nothing: the whole conversation, its last turns, nothing (SeCom section 3, RMM section 7.3)."""
 
 from __future__ import annotations
 

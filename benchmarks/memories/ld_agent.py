@@ -1,4 +1,4 @@
-"""LD-Agent (Li et al. 2025), as RMM compares with it (section 5.1, appendix A.4).
+"""LD-Agent (Li et al. 2025), as RMM compares with it (section 7.3, appendix A.4).
 
 With a model: when a session ends, an event is written of it in a sentence, and the traits that each message tells of
 its speaker. Asked something, the best events are shown, and the traits of all speakers.

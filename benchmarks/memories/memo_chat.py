@@ -1,4 +1,4 @@
-"""MemoChat (Lu et al. 2023), as RSum (section 5.1), SeCom (section 3) and Theanine (section 3.2) compare with it.
+"""MemoChat (Lu et al. 2023), as RSum (section 5.3), SeCom (section 3) and Theanine (section 3.2) compare with it.
 
 When a session ends, a model writes the memo: a topic, a summary, and from which line to which the session is about it.
 Asked something, the model is shown the memo's topics with their summaries as numbered options, and names those that

@@ -1,4 +1,4 @@
-"""MemoryBank (Zhong et al. 2024), as RSum (section 5.1) and RMM (section 5.1, appendix A.4) compare with it.
+"""MemoryBank (Zhong et al. 2024), as RSum (section 5.3) and RMM (section 7.3, appendix A.4) compare with it.
 
 Turns, and with a model a summary of each session, one of all, and a portrait of the speakers, are found by likeness.
 What is kept follows the forgetting curve of Ebbinghaus: after ``t`` days the share ``exp(-t / S)`` is kept. ``S`` is 1
