@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from langchain_core.documents import Document
@@ -16,6 +16,7 @@ from secom_core.conversation import Scope, check_scope
 from secom_core.timelines import Event, Timeline
 from secom_core.timelines.refinement import timeline_lines
 
+from .dialogue import said_before
 from .scoped_retriever import ScopedRetriever
 
 _NAMESPACE: Final = uuid.UUID("0b9a4f0e-6a0b-5f4a-8a5e-74696d656c6e")
@@ -38,6 +39,10 @@ class TimelineRetriever(ScopedRetriever):
 
         retriever.invoke("How did I come to move to Ghent?")
         retriever.invoke("How did I come to move to Ghent?", k=1, n=3, refined=False)
+
+    With the messages before the query, it understands a follow-up, and timelines are rewritten for the dialogue::
+
+        retriever.invoke("And why?", context=messages)
 
     One retriever for many users takes the scope from each call's configuration, as `SecomRetriever` does.
 
@@ -75,6 +80,7 @@ class TimelineRetriever(ScopedRetriever):
         n: int | None = None,
         token_budget: int | None = None,
         refined: bool | None = None,
+        context: Iterable[Any] = (),
     ) -> list[Document]:
         found = self.bank.timelines.find(
             scope,
@@ -84,6 +90,7 @@ class TimelineRetriever(ScopedRetriever):
             seed=self.seed,
             refined=self.refined if refined is None else refined,
             token_budget=self.token_budget if token_budget is None else token_budget,
+            context=said_before(context),
         )
         documents = [(each, timeline_document(each, scope, rank=rank)) for rank, each in enumerate(found, start=1)]
         if self.order == "time":

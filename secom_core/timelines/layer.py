@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from functools import partial
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 
 from sqlalchemy import Connection
 
-from ..conversation import Scope, Turn
+from ..conversation import Message, Scope, Turn
 from ..derived.progress import pending
 from ..drafts.extraction import Draft
 from ..drafts.layer import DraftLayer
@@ -22,15 +22,17 @@ from ..llm.limits import room
 from ..memory import Section
 from ..pictures.report.html import Page
 from ..protocols import Vectors
+from ..readers import MessageLike
 from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
 from . import look
+from .dialogue import dialogue_of, leant_on, said_before
 from .events import extract_events
 from .index import EventIndex
 from .linking import Associate, Linked, dialogues, link_by_model, link_by_rule
 from .options import TimelineOptions
 from .records import Event, Link, Timeline
-from .refinement import dialogue_of, refine
+from .refinement import refine
 from .retrieval import timelines
 from .section import timeline_section
 from .store import EVENTS, LAYER, EventRow, TimelineStore, drop_events
@@ -86,6 +88,7 @@ class TimelineLayer(DraftLayer[EventIndex]):
         seed: int = 0,
         refined: bool = False,
         token_budget: int | None = None,
+        context: Iterable[MessageLike] | None = (),
     ) -> list[Timeline]:
         """How what the query asks about came about: timelines around the events that it finds (Algorithm 2).
 
@@ -97,6 +100,7 @@ class TimelineLayer(DraftLayer[EventIndex]):
             seed: what the draw depends on; the same seed gives the same timelines.
             refined: have the language model rewrite them for the query, where the bank has one.
             token_budget: how long they may be together; one that is too long is cut around the event that was found.
+            context: the messages before the query, oldest first, as for `MemoryBank.recall`.
 
         Returns:
             Those of the most similar event first.
@@ -109,11 +113,13 @@ class TimelineLayer(DraftLayer[EventIndex]):
         for name, value in (("k", k), ("n", n), ("token_budget", token_budget)):
             if value is not None and value < 1:
                 raise InvalidInput(f"{name} is a whole number from 1 on, got {value!r}")
-        vector = self._derivation.query_vector(query)
-        k, n = k or self.options.hits, n or self.options.per_hit
-        found = self._found(scope, query, vector, k=k, n=n, seed=seed)
+        said = said_before(context)
+        leaning = leant_on(query, said)
+        vector = self._derivation.query_vector(query, leaning)
+        whole = "\n".join([query, *(text for text, _ in leaning)])
+        found = self._found(scope, whole, vector, k=k or self.options.hits, n=n or self.options.per_hit, seed=seed)
         if refined:
-            found = self._refined(found, query)
+            found = self._refined(found, query, said)
         section = timeline_section(LAYER, found, token_budget, 1.0, self.context.counter)
         return list(section.items) if section is not None else []
 
@@ -124,10 +130,11 @@ class TimelineLayer(DraftLayer[EventIndex]):
             hits = state.texts.search(query, vector, k) if query.strip() else []
             return timelines(state.graph, [each for each, _ in hits], n=n, seed=seed)
 
-    def _refined(self, found: list[Timeline], dialogue: str) -> list[Timeline]:
+    def _refined(self, found: list[Timeline], query: str, context: Sequence[Message]) -> list[Timeline]:
         """The timelines as the language model writes them for the dialogue, where there is one."""
         if self._model is None or not found:
             return found
+        dialogue = dialogue_of(query, context, self.options.dialogue_tokens)
         tokens = room(self._model, self.options.extract_tokens)
         return run(refine(found, dialogue, tokens=tokens), self._model, limit=self._concurrency)
 
@@ -151,7 +158,7 @@ class TimelineLayer(DraftLayer[EventIndex]):
         query, k, n = request.whole or request.query, self.options.hits, self.options.per_hit
         found = self._found(request.scope, query, request.vector, k=k, n=n)
         if self.options.refined:
-            found = self._refined(found, dialogue_of(request, self.options.dialogue_tokens))
+            found = self._refined(found, request.query, request.context)
         return timeline_section(LAYER, found, request.token_budget, self.options.share, request.counter)
 
     def listing(self, scope: Scope, name: str, *, last: int | None = None) -> Listing:

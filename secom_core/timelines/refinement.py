@@ -10,10 +10,9 @@ from typing import Final
 
 from ..drafts.grounding import tells_of
 from ..errors import BadReply, ContextTooLong, CutOff, ModelError, warn_degraded
-from ..layers import Request
 from ..llm.flow import Procedure, Prompt
 from ..llm.prompt_texts import PromptTexts
-from ..llm.quoting import fitted, quoted, without_thoughts
+from ..llm.quoting import quoted, without_thoughts
 from ..llm.records import records_in
 from ..llm.replies import CUT_OFF
 from ..llm.reply import cut_off
@@ -31,8 +30,6 @@ _CLOSED: Final = regex(r"<\s*/\s*notes\s*>", re.I)
 _FENCE: Final = regex(r"```[a-z]*")
 _ANNOUNCED: Final = regex(r"\A\s*[^\n]{1,120}:[ \t]*\n(?=\s*\S)")
 _SPARE_TOKENS: Final = 80
-_SAID: Final = 6  # how many messages before a query are shown
-_TOOLS: Final = frozenset({"tool", "function"})
 
 
 def refine(timelines: Sequence[Timeline], dialogue: str, *, tokens: int = 8_000) -> Procedure[list[Timeline]]:
@@ -80,20 +77,6 @@ def _within(timeline: Timeline, tokens: int) -> Timeline:
 
 def _size(timeline: Timeline) -> int:
     return sum(map(count_tokens, timeline_lines(timeline)))
-
-
-def dialogue_of(request: Request, tokens: int) -> str:
-    """The current dialogue (D in Theanine's eq. 11): what was said last before the query, then the query.
-
-    Args:
-        request: the recall.
-        tokens: how much of what was said is shown; of long messages, the middle goes.
-    """
-    before = [each for each in request.context if each.text.strip() and each.role not in _TOOLS]
-    while before and before[-1].text.strip() == request.query.strip():
-        before.pop()
-    lines = fitted([each.line for each in before[-_SAID:]], tokens)
-    return "\n".join([*lines, request.query])
 
 
 def timeline_lines(timeline: Timeline) -> list[str]:

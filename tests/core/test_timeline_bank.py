@@ -331,6 +331,9 @@ def test_a_follow_up_finds_timelines_and_they_are_rewritten_for_the_whole_dialog
         assert count_tokens(dialogue) < 900
         bank.recall(MARA, "Which worktop is it?", k=1, layers=["timelines"])
         assert "<dialogue>\nWhich worktop is it?\n</dialogue>" in model.requests[-1].text
+        [timeline] = bank.timelines.find(MARA, "And then?", context=context, refined=True, k=1)
+        assert timeline.text == "Ann wanted oak and took quartz."
+        assert "assistant: Yes, of oak.\nAnd then?\n</dialogue>" in model.requests[-1].text
 
 
 @pytest.mark.slow

@@ -262,6 +262,15 @@ def test_a_budget_is_kept_and_what_was_found_stays(bank: MemoryBank, budget: int
     assert ("healed" in "".join(each.page_content for each in documents)) == (budget >= 80)
 
 
+def test_a_follow_up_is_understood_by_the_messages_before_it(bank: MemoryBank) -> None:
+    retriever = TimelineRetriever(bank=bank, scope=ANN)
+    before = [HumanMessage("Does Bello still have a sore paw?"), AIMessage("It was bandaged.")]
+    assert retriever.invoke("And now?") == []
+    assert [document.page_content for document in retriever.invoke("And now?", context=before, k=1)] == [LINES]
+    with pytest.raises(InvalidInput, match="context is a list of messages"):
+        retriever.invoke("And now?", context=7)
+
+
 def test_an_empty_scope_or_query_gives_no_documents(bank: MemoryBank) -> None:
     assert TimelineRetriever(bank=bank, scope=("nobody",)).invoke(QUERY) == []
     assert TimelineRetriever(bank=bank, scope=ANN).invoke(" ") == []
