@@ -12,7 +12,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, field_validator
 
 from secom_core.bank import BackgroundWriter, MemoryBank
-from secom_core.bank.answers import shared_writer, waiting_for_a_lock
+from secom_core.bank.answers import epoch_soon, shared_writer, waiting_for_a_lock
 from secom_core.bank.unwritten import is_forgotten, with_id_and_time
 from secom_core.chats import ChatRecord
 from secom_core.conversation import Message, Scope, Turn, check_scope
@@ -84,7 +84,7 @@ class SessionMessages(SavedMessages):
     def _drop_forgotten(self) -> tuple[int, int] | None:
         """Drop from the window what was forgotten since; returns the scope's epoch, nothing where it is not known."""
         try:
-            epoch = self._bank.storage.epoch(self.scope)
+            epoch = epoch_soon(self._bank, self.scope)
             if epoch != self._epoch and any(entry.turn for entry in self.window):
                 waiting = {message.id for batch in self.unstored for message in batch.messages}
                 gone = forgotten_turns(self._bank, self.scope, self.window, session=self.session, waiting=waiting)

@@ -47,6 +47,16 @@ def waiting_for_a_lock(keeper: BackgroundWriter, scope: Scope, within: float = A
         yield
 
 
+def epoch_soon(bank: MemoryBank, scope: Scope) -> tuple[int, int] | None:
+    """As `Storage.epoch`, for an answer: it waits for a locked store no longer than a recall does.
+
+    Raises:
+        StoreError: the store failed, or is locked for longer.
+    """
+    with waiting_at_most(ANSWER_WAITS_S):
+        return bank.storage.epoch(scope)
+
+
 def remember_soon(
     bank: MemoryBank,
     writer: BackgroundWriter | None,

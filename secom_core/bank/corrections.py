@@ -16,7 +16,7 @@ from ..derived.progress import make_again
 from ..errors import InvalidInput
 from ..layers import registered
 from ..memory import Hit
-from ..stores.rows import SessionRow, session_row
+from ..stores.rows import SessionRow, Touched, session_row
 from ..stores.schema import sessions
 from .checks import check_moment
 from .deriving import Deriving
@@ -70,9 +70,9 @@ class Corrections:
         message = redacted_message(Message(text, role, first.speaker, None, moment, first.metadata), self._redact)
         session = _session_of(turn)
 
-        def mark(connection: Connection, written: SessionRow, turn_ids: Sequence[str]) -> None:
+        def mark(connection: Connection, written: SessionRow, touched: Touched) -> None:
             older = rows.last_of(rows.marks(connection, written.scope_id), turn.id)
-            rows.put(connection, written.scope_id, Mark(older, "corrected", moment, turn_ids[0]))
+            rows.put(connection, written.scope_id, Mark(older, "corrected", moment, touched.turn_ids[0]))
             self._let_go(connection, written.scope_id, older)
 
         made = self._store.append(named, session, [message], close=True, also=[mark])
@@ -168,8 +168,8 @@ class Corrections:
         """
         moment = datetime.now(timezone.utc)
 
-        def mark(connection: Connection, written: SessionRow, turn_ids: Sequence[str]) -> None:
-            for turn_id in turn_ids:
+        def mark(connection: Connection, written: SessionRow, touched: Touched) -> None:
+            for turn_id in touched.turn_ids:
                 rows.put(connection, written.scope_id, Mark(turn_id, "retracted", moment))
 
         kept = [redacted_message(message, self._redact) for message in messages]

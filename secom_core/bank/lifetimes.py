@@ -114,7 +114,7 @@ class Lifetimes:
         moment = check_expires(expires)
         if moment is None:
             return []
-        return [lambda connection, session, turn_ids: rows.put_turns(connection, session.scope_id, turn_ids, moment)]
+        return [lambda connection, session, at: rows.put_turns(connection, session.scope_id, at.turn_ids, moment)]
 
     # -- look ---------------------------------------------------------------------------------------------------------
 

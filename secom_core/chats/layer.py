@@ -59,7 +59,7 @@ class Chats:
     def beside(self, records: Sequence[ChatRecord]) -> list[Also]:
         """What adds messages to the chat in the transaction that writes turns; nothing where there are none."""
         new = self._kept(records)
-        return [lambda connection, session, _turns: rows.add(connection, session, new)] if new else []
+        return [lambda connection, session, touched: rows.add(connection, session, new, touched.places)] if new else []
 
     def _kept(self, records: Sequence[ChatRecord]) -> list[ChatRecord]:
         return [replace(each, body=self.redacted(each.body)) for each in records]

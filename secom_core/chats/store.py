@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select
@@ -22,11 +23,16 @@ from .tables import chat_messages
 
 # Statements that every message needs are made once.
 _THERE: Final = select(sessions.c.id).where(sessions.c.id == bindparam("session"))
-_LAST_PLACE: Final = select(func.max(chat_messages.c.place).label("last")).where(
-    chat_messages.c.session_id == bindparam("session")
+_PLACED: Final = chat_messages.alias()
+_NEXT_PLACE: Final = (
+    select(func.coalesce(func.max(_PLACED.c.place), -1) + 1)
+    .where(_PLACED.c.session_id == bindparam("session"))
+    .scalar_subquery()
 )
+_NOWHERE: Final[Mapping[str, int]] = MappingProxyType({})
 _PLACES: Final = select(messages.c.name, messages.c.turn).where(messages.c.session_id == bindparam("session"))
-_ADD: Final = insert(chat_messages)
+# Each row finds its place when it is added, so that nobody has to ask for it first.
+_ADD: Final = insert(chat_messages).values(place=_NEXT_PLACE)
 
 
 @retry_if_contended
@@ -52,13 +58,22 @@ def write(store: SqlStore, session: SessionRow, records: Sequence[ChatRecord], *
     return True
 
 
-def add(connection: Connection, session: SessionRow, records: Sequence[ChatRecord]) -> None:
-    """Add records to the chat of a session that is there; the id of any message of a turn names the turn."""
-    [(last,)] = rows_of(connection, _LAST_PLACE, {"session": session.id})
-    turns = _turns(connection, session, {each.turn_id for each in records if each.turn_id is not None})
+def add(
+    connection: Connection, session: SessionRow, records: Sequence[ChatRecord], known: Mapping[str, int] = _NOWHERE
+) -> None:
+    """Add records to the chat of a session that is there; the id of any message of a turn names the turn.
+
+    Args:
+        connection: a transaction.
+        session: the session's row.
+        records: in order; those whose turn is not there are left out.
+        known: the turns that messages are in, by their ids, as far as they are known.
+    """
+    named = {each.turn_id for each in records if each.turn_id is not None}
+    turns = {**known, **_turns(connection, session, named - known.keys())}
     rows = [
-        {"session_id": session.id, "place": place, "turn": turns.get(each.turn_id or ""), **_values(each)}
-        for place, each in enumerate(records, start=(last if last is not None else -1) + 1)
+        {"session": session.id, "session_id": session.id, "turn": turns.get(each.turn_id or ""), **_values(each)}
+        for each in records
         if each.turn_id is None or each.turn_id in turns
     ]
     if rows:

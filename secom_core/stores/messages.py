@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
@@ -26,8 +27,21 @@ _DAMAGES: Final = (ValueError, TypeError, RecursionError)
 _FEW: Final = 4
 """Of so many names, each stands in a statement that is made once."""
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_BEGINNING: Final = messages.alias()
 _LAST: Final = (
-    select(messages.c.role, messages.c.turn, messages.c.position)
+    select(
+        messages.c.role,
+        messages.c.turn,
+        messages.c.position,
+        select(_BEGINNING.c.name)
+        .where(
+            _BEGINNING.c.session_id == messages.c.session_id,
+            _BEGINNING.c.turn == messages.c.turn,
+            _BEGINNING.c.position == 0,
+        )
+        .scalar_subquery()
+        .label("turn_id"),
+    )
     .where(messages.c.session_id == bindparam("session"))
     .order_by(messages.c.turn.desc(), messages.c.position.desc())
     .limit(1)
@@ -100,9 +114,33 @@ def unknown_messages(connection: Connection, scope_id: int, new: Sequence[Messag
     return fresh
 
 
-def message_rows(
+@dataclass(frozen=True, slots=True)
+class NewRows:
+    """The rows of new messages.
+
+    Args:
+        rows: in order.
+        ids: by their indices, the ids of the turns that they open, and of the last turn before them.
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+    ids: Mapping[int, str]
+
+    @property
+    def turn_ids(self) -> tuple[str, ...] | None:
+        """The ids of the turns that they are of, in order; nothing where one of them is not known."""
+        turns = dict.fromkeys(row["turn"] for row in self.rows)
+        return tuple(self.ids[turn] for turn in turns) if self.ids.keys() >= turns.keys() else None
+
+    @property
+    def places(self) -> dict[str, int]:
+        """The turns of these messages, and of the first ones of their turns, by their ids."""
+        return {name: turn for turn, name in self.ids.items()} | {row["name"]: row["turn"] for row in self.rows}
+
+
+def new_rows(
     connection: Connection, session: SessionRow, fresh: Sequence[Message], places: Mapping[int, int] | None
-) -> Iterator[dict[str, Any]]:
+) -> NewRows:
     """The rows of new messages: replies join the last turn, others open one, unless ``places`` gives the turns.
 
     Args:
@@ -111,7 +149,10 @@ def message_rows(
         fresh: the messages, in order.
         places: the turn index of each message by its Python identity, where known.
     """
-    before, turn, position = _last_message(connection, session)
+    if not fresh:
+        return NewRows((), {})
+    before, turn, position, turn_id = _last_message(connection, session)
+    ids, rows = {turn: turn_id} if turn_id is not None else {}, list[dict[str, Any]]()
     for message in fresh:
         place = places[id(message)] if places is not None else None
         opens = opens_turn(message, before) if place is None else place != turn
@@ -119,14 +160,18 @@ def message_rows(
             turn, position = (max(turn + 1, session.turns) if place is None else place), 0
         else:
             position += 1
-        yield _message_row(session, message, turn, position)
+        rows.append(_message_row(session, message, turn, position))
+        if opens:
+            ids[turn] = rows[-1]["name"]
         before = message
+    return NewRows(rows, ids)
 
 
-def _last_message(connection: Connection, session: SessionRow) -> tuple[Message | None, int, int]:
+def _last_message(connection: Connection, session: SessionRow) -> tuple[Message | None, int, int, str | None]:
+    """The session's last message, where it is, and the id of its turn."""
     for row in rows_of(connection, _LAST, {"session": session.id}):
-        return Message("", role=row.role), row.turn, row.position
-    return None, session.turns - 1, 0
+        return Message("", role=row.role), row.turn, row.position, row.turn_id
+    return None, session.turns - 1, 0, None
 
 
 def _message_row(session: SessionRow, message: Message, turn: int, position: int) -> dict[str, Any]:
@@ -153,12 +198,6 @@ def _dump(value: Mapping[str, Any]) -> str:
     if flaw := json_flaw(dict(value)):
         raise InvalidInput(f"metadata must be what JSON can hold, got {shorten(dict(value))}: {flaw}")
     return json.dumps(dict(value))
-
-
-def turn_ids_among(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
-    """The ids of the turns that new rows are of, in order; nothing where one joins a turn that began before."""
-    firsts = {row["turn"]: row["name"] for row in rows if row["position"] == 0}
-    return tuple(firsts.values()) if all(row["turn"] in firsts for row in rows) else None
 
 
 def turn_ids_of(connection: Connection, scope_id: int, names: Sequence[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -92,6 +92,19 @@ class Appended:
     new: int
     ended: tuple[str, ...] = ()
     turns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What `SqlStore.append` has written to, for what else writes in the transaction.
+
+    Args:
+        turn_ids: the ids of the turns.
+        places: turns of the session by the ids of messages in them: of all new messages, and of some others.
+    """
+
+    turn_ids: Sequence[str]
+    places: Mapping[str, int]
 
 
 def scope_key(scope: Scope) -> str:

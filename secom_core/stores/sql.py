@@ -21,16 +21,16 @@ from .endings import end, ending, open_sessions, resting_scopes
 from .glances import CHANGED, LAST, LATEST_FIRST, SCOPE, SESSIONS, TURN_IDS, TURNS, TURNS_UNTIL
 from .index_blocks import WithoutThem, delete_index
 from .latest import named_at_once, session_named, turns_at_once, turns_from
-from .messages import message_rows, microseconds, turn_ids_among, turn_ids_of, turns_of, unknown_messages
+from .messages import microseconds, new_rows, turn_ids_of, turns_of, unknown_messages
 from .migrations import migrate
 from .ownership import delete_of_scope, delete_of_session, of_scope
-from .rows import MOST, Appended, MemoryRow, ScopeRow, SessionRow, scope_key, session_row
+from .rows import MOST, Appended, MemoryRow, ScopeRow, SessionRow, Touched, scope_key, session_row
 from .schema import SCOPE_TABLES, is_one_of, layer_progress, memories, messages, part_states, scopes, sessions, vectors
 from .statements import count_turns_where, delete_among, insert_row, is_unchanged, keep_vectors, scopes_within
 from .transactions import Begin
 from .unsettled import Unsettled
 
-Also = Callable[[Connection, SessionRow, Sequence[str]], None]
+Also = Callable[[Connection, SessionRow, Touched], None]
 _Forget = Callable[[Connection, int], None]
 _ADD_MESSAGES: Final = insert(messages)
 _OF_SCOPE: Final = (
@@ -78,7 +78,7 @@ class SqlStore(DerivedRows):
             close: the session ends here.
             only_in: the scope's id as it was known; where the scope was forgotten since, nothing is written.
             idle: how long a silence ends a session; unless given, none ends by itself.
-            also: what else writes in the transaction, given the connection, the session and the ids of the turns.
+            also: what else writes in the transaction, given the connection, the session and what was touched.
 
         Raises:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
@@ -93,7 +93,8 @@ class SqlStore(DerivedRows):
             row = known or _new_session(connection, scope_id, session)
             places = dict(zip(map(id, new), turns, strict=True)) if turns is not None else None
             fresh = unknown_messages(connection, scope_id, new)
-            rows = list(message_rows(connection, row, fresh, places))
+            added = new_rows(connection, row, fresh, places)
+            rows = added.rows
             if rows:
                 ended = ending(connection, row, rows[0]["at_us"], idle) if idle is not None else []
                 end(connection, [each for each in ended if each.id != row.id])
@@ -113,11 +114,11 @@ class SqlStore(DerivedRows):
                 )
             elif close and not row.closed:
                 end(connection, [row])
-            touched = turn_ids_among(rows) if len(rows) == len(new) else None
+            touched = added.turn_ids if len(rows) == len(new) else None
             if touched is None:
                 touched = turn_ids_of(connection, scope_id, [m.id for m in new if m.id] + [r["name"] for r in rows])
             for write in also:
-                write(connection, row, touched)
+                write(connection, row, Touched(touched, added.places))
         began = sum(each["position"] == 0 for each in rows)
         return Appended(row.id, touched, len(rows), tuple(each.name for each in ended), began)
 
