@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, cast
 
 from langchain_core.messages import BaseMessage
@@ -17,8 +17,9 @@ from secom_core.memory import Recall
 from secom_core.stores.digests import digest
 
 from .identity import Identity
-from .known_messages import SeenMessages
+from .known_messages import SeenMessages, ThreadOptions
 from .messages import conversation_name, place_of
+from .readings import Readings
 
 try:
     from langchain.agents.middleware.types import PrivateStateAttr
@@ -53,6 +54,7 @@ class AgentTurn:
         citations: the citations in its latest answer.
         inner: whether the agent runs within another graph, such as in a node of it, which may hand it only some of the
             thread's messages, and does not keep what its state holds.
+        readings: what was made of the thread's messages in this turn, which are asked for several times.
     """
 
     question_id: str | None
@@ -66,6 +68,11 @@ class AgentTurn:
     cites: bool = False
     citations: Citations | None = None
     inner: bool = False
+    readings: Readings = field(default_factory=Readings, compare=False, repr=False)
+
+    def reading(self, options: ThreadOptions) -> ThreadOptions:
+        """The options with which the turn reads its thread."""
+        return replace(options, readings=self.readings)
 
     @property
     def ended(self) -> Collection[str] | None:

@@ -6,7 +6,7 @@ import json
 import re
 import uuid
 from collections import ChainMap, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Any, Final, Literal
@@ -32,7 +32,6 @@ from secom_core.context.replacing import replacements_json, text_with_marks
 from secom_core.conversation import Message, Scope, Turn, check_scope, json_flaw
 from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, Memory, Passage, Section
-from secom_core.text.kept import KEPT, Kept
 
 from .attachments import words_of
 from .notices import REVIEWER, edited_call, is_notice, reviewers_words
@@ -69,8 +68,9 @@ def text_of(message: BaseMessage) -> str:
     The words of attached plain text are part of it, behind the mark of its name. Reasoning, inline data and tool calls
     are left out; so is a leading ``<think>`` block, which is how local models write their reasoning.
     """
-    text = str(message.text) if isinstance(message.content, str) else _text_and_media(message)
-    return _THINKING.sub("", text) if isinstance(message, AIMessage) else text
+    text = message.content if isinstance(message.content, str) else _text_and_media(message)
+    thought = _THINKING.match(text) if isinstance(message, AIMessage) else None
+    return text[thought.end() :] if thought is not None else text
 
 
 def _text_and_media(message: BaseMessage) -> str:
@@ -89,15 +89,16 @@ def to_message(message: BaseMessage) -> Message:
     Raises:
         InvalidInput: for a timestamp that is no time.
     """
-    if type(message) in _PLAIN and isinstance(message.content, str) and not _says_more(message):
-        return _said((type(message), message.content, message.id, message.name))
+    if is_plain(message):
+        return Message(without_recalled(text_of(message)), _role(message), message.name or None, message.id or None)
     return _converted(message)
 
 
-def _says_more(message: BaseMessage) -> bool:
-    """Whether there is more to it than its words, its id and its name."""
+def is_plain(message: BaseMessage) -> bool:
+    """Whether there is no more to it than its words, its id and its name, which is so of most messages."""
     about = message.additional_kwargs
-    return bool(getattr(message, "tool_calls", ())) or "timestamp" in about or not _PROVIDERS_OWN.issuperset(about)
+    is_more = bool(getattr(message, "tool_calls", ())) or "timestamp" in about or not _PROVIDERS_OWN.issuperset(about)
+    return type(message) in _PLAIN and isinstance(message.content, str) and not is_more
 
 
 def _converted(message: BaseMessage) -> Message:
@@ -118,15 +119,12 @@ def _converted(message: BaseMessage) -> Message:
     )
 
 
-# A thread is read several times a turn, and again in the next one.
-_said: Final[Kept[tuple[Any, ...], Message]] = Kept(
-    lambda said: _converted(said[0](said[1], id=said[2], name=said[3])),
-    characters=KEPT,
-    length=lambda said: len(said[1]),
-)
-
-
-def to_messages(messages: Iterable[BaseMessage], *, tools: Tools = "brief") -> list[Message]:
+def to_messages(
+    messages: Iterable[BaseMessage],
+    *,
+    tools: Tools = "brief",
+    convert: Callable[[BaseMessage], Message] = to_message,
+) -> list[Message]:
     """Convert the messages of a conversation that are worth remembering, in order.
 
     Left out are system messages, messages that a framework made up (``additional_kwargs["lc_source"]``, unless it gives
@@ -136,12 +134,13 @@ def to_messages(messages: Iterable[BaseMessage], *, tools: Tools = "brief") -> l
     Args:
         messages: the conversation.
         tools: ``"brief"`` keeps tool calls and results as a line each, ``"omit"`` leaves both out.
+        convert: converts one of them.
     """
     if tools not in ("brief", "omit"):
         raise InvalidInput(f"tools is 'brief' or 'omit', not {tools!r}")
     spoken = [message for message in messages if _is_spoken(message)]
     kept = _results_after_calls(spoken) if tools == "brief" else map(_without_calls, _without_results(spoken))
-    return [message for message in map(to_message, kept) if message.text.strip()]
+    return [message for message in map(convert, kept) if message.text.strip()]
 
 
 def _is_spoken(message: BaseMessage) -> bool:

@@ -17,6 +17,7 @@ from secom_core.text.kept import KEPT, Kept
 from .convert import Tools, text_of, to_message, to_messages
 from .messages import is_summary, place_of, stable_id
 from .notices import is_notice
+from .readings import Readings
 from .streaming import SHOWN, bare
 
 _ANY_NUMBERS: Final = range(100)
@@ -75,10 +76,16 @@ class ThreadOptions:
     Args:
         tools: whether tool calls and their results are kept, a line each.
         markers: whether answers may hold citations, which are not remembered.
+        readings: what was made of the messages in this turn before; nothing is kept unless given.
     """
 
     tools: Tools
     markers: bool
+    readings: Readings | None = None
+
+    def named(self, session: str, message: Message) -> str:
+        """The message's stable id."""
+        return self.readings.stable_id(session, message) if self.readings is not None else stable_id(session, message)
 
 
 def new_messages(
@@ -114,7 +121,7 @@ def new_messages(
     """
     messages = _converted(thread, session, options, ended)
     start = _turn_start(messages, question_id)
-    named = _named(messages, session)
+    named = _named(messages, session, options)
     stored = [message for turn in bank.turns(scope, session, last=TAIL) for message in turn.messages]
     ids, here = {message.id for message in stored}, {message.id: message for message in named}
     # As the thread has them: what is stored may be redacted.
@@ -135,7 +142,7 @@ def ids_in_prompt(
     """The ids of stored turns that the thread shows the model anyway, so that they need not be recalled."""
     messages = _converted(thread, session, options)
     texts = set(map(_role_and_text, messages))
-    ids = {stable_id(session, message) for message in messages}
+    ids = {options.named(session, message) for message in messages}
     return ids | {turn.id for turn in bank.turns(scope, session, last=TAIL) if _is_among(turn, texts)}
 
 
@@ -143,7 +150,9 @@ def _converted(
     thread: Sequence[BaseMessage], session: str, options: ThreadOptions, ended: Collection[str] | None = None
 ) -> list[Message]:
     kept = _said_once(_without_memory_tools(thread), partial(_has_ended, session, ended))
-    return to_messages(map(_without_markers, kept) if options.markers else kept, tools=options.tools)
+    bare = map(_without_markers, kept) if options.markers else kept
+    convert = options.readings.message if options.readings is not None else to_message
+    return to_messages(bare, tools=options.tools, convert=convert)
 
 
 def _said_once(thread: Iterable[BaseMessage], has_ended: Callable[[HumanMessage], bool]) -> Iterator[BaseMessage]:
@@ -184,20 +193,20 @@ def named_messages(
         options: how the thread is read.
         ended: the ids of its messages when its last run ended; nothing where it is sent whole.
     """
-    return _named(_converted(thread, session, options, ended), session)
+    return _named(_converted(thread, session, options, ended), session, options)
 
 
 def ids_of_messages(
     thread: Sequence[BaseMessage], session: str, options: ThreadOptions, ended: Collection[str] | None = None
 ) -> list[str]:
     """The ids of `named_messages`, which takes the same."""
-    return [stable_id(session, message) for message in _converted(thread, session, options, ended)]
+    return [options.named(session, message) for message in _converted(thread, session, options, ended)]
 
 
-def _named(messages: Iterable[Message], session: str) -> list[Message]:
+def _named(messages: Iterable[Message], session: str, options: ThreadOptions) -> list[Message]:
     # As dataclasses.replace, which takes twice as long.
     return [
-        Message(each.text, each.role, each.speaker, stable_id(session, each), each.at, each.metadata)
+        Message(each.text, each.role, each.speaker, options.named(session, each), each.at, each.metadata)
         for each in messages
     ]
 

@@ -45,7 +45,8 @@ def is_notice(message: BaseMessage) -> bool:
         return _IN_PLACE_OF_A_RESULT.match(str(message.text)) is not None
     if not isinstance(message, AIMessage) or message.tool_calls or _of_a_model(message):
         return False
-    return _IN_PLACE_OF_AN_ANSWER.match(str(message.text)) is not None
+    text = message.content if isinstance(message.content, str) else str(message.text)
+    return _IN_PLACE_OF_AN_ANSWER.match(text) is not None
 
 
 def _of_a_model(message: AIMessage) -> bool:

@@ -102,7 +102,7 @@ class ThreadMemory:
         about: dict[str, Any] = {name: getattr(turn, name) for name in ("question_id", "ended", "mine")}
         thread = turn.seen.with_replaced(messages)
         about["others"] = self._others(turn, thread)
-        new = new_messages(self.bank, turn.scope, turn.session, thread, options=self.options, **about)
+        new = new_messages(self.bank, turn.scope, turn.session, thread, options=turn.reading(self.options), **about)
         if new:
             remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session)
         return True
@@ -116,7 +116,8 @@ class ThreadMemory:
             begins: whether a run begins; where one goes on, frameworks may have taken messages out since it began.
         """
         others, summed_up = self._others(turn, messages), any(map(is_summary, messages))
-        named = named_messages(messages, turn.session, self.options, turn.ended)
+        options = turn.reading(self.options)
+        named = named_messages(messages, turn.session, options, turn.ended)
         named = [each for each in named if place_of(str(each.id)) not in others]
         ended = turn.mine
         only_branches = partial(self._in_other_branches, turn, off_line=True)
@@ -129,9 +130,9 @@ class ThreadMemory:
         """The places of messages that others' memories took in; within another graph, of the turns of their answers."""
         if not turn.inner:
             return turn.others
-        mine, earlier = owner_of(turn.scope), earlier_turns(thread)
+        mine, earlier, options = owner_of(turn.scope), earlier_turns(thread), turn.reading(self.options)
         theirs = (each for each in earlier if (owners := _owners(each)) and mine not in owners)
-        ids = (id for each in theirs for id in ids_of_messages(each, turn.session, self.options, turn.ended))
+        ids = (id for each in theirs for id in ids_of_messages(each, turn.session, options, turn.ended))
         return {*turn.others, *map(place_of, ids)}
 
     def _in_other_branches(self, turn: AgentTurn, ids: Collection[str], *, off_line: bool) -> set[str]:
@@ -149,13 +150,14 @@ class ThreadMemory:
         return self._ids_in(turn, _current_line(_latest_checkpoints())[:1])
 
     def _ids_in(self, turn: AgentTurn, saved: Sequence[CheckpointTuple]) -> set[str]:
-        threads = map(_messages_in, saved)
-        return {id for each in threads for id in ids_of_messages(each, turn.session, self.options, turn.ended)}
+        # Checkpoints give objects of their own, each time.
+        threads, options = map(_messages_in, saved), self.options
+        return {id for each in threads for id in ids_of_messages(each, turn.session, options, turn.ended)}
 
     def held(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> dict[str, list[str]]:
         """The ids by which the bank knows the thread's messages, by whose memory took each in (`owner_of`)."""
-        mine, others = owner_of(turn.scope), turn.others
-        ids = ids_of_messages(messages, turn.session, self.options, turn.ended)
+        mine, others, options = owner_of(turn.scope), turn.others, turn.reading(self.options)
+        ids = ids_of_messages(messages, turn.session, options, turn.ended)
         own = [each for each in ids if place_of(each) not in others]
         # What became of the others' messages is for their own next runs to see.
         theirs = {owner: list(ids) for owner, ids in (turn.held or {}).items() if owner != mine}

@@ -71,7 +71,7 @@ class TurnRecall:
         return RecallRun(search=search, query=turn.query, scope=turn.scope, contents=self.contents)
 
     def _search(self, turn: AgentTurn, shown: Sequence[BaseMessage], dialogue: Dialogue) -> Recall:
-        in_prompt = ids_in_prompt(self.bank, turn.scope, turn.session, shown, self.read_as)
+        in_prompt = ids_in_prompt(self.bank, turn.scope, turn.session, shown, turn.reading(self.read_as))
         arguments = replace(self.options, also=(*self.options.also, *turn.also)).arguments
         return self.bank.recall(turn.scope, turn.query, exclude=in_prompt, context=dialogue.context, **arguments)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -14,6 +14,7 @@ KEPT: Final = 4_000_000
 """Of how many characters the texts are whose words are kept: the last turns of about a hundred conversations."""
 
 
+_MISSING: Final = object()
 _EACH: Final = list["Kept[Any, Any]"]()
 
 
@@ -47,9 +48,10 @@ class Kept(Generic[K, T]):
     def __call__(self, text: K) -> T:
         """What is made of ``text``."""
         with self._lock:
-            if text in self._made:
+            known = self._made.get(text, _MISSING)
+            if known is not _MISSING:
                 self._made.move_to_end(text)
-                return self._made[text]
+                return cast("T", known)
         made = self._make(text)
         with self._lock:
             if text not in self._made:
