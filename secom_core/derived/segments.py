@@ -107,7 +107,7 @@ class Derivation:
                     self.vectors(row.id, [*(each.key for each in rows), *searched_texts(tail)], afresh=afresh)
                 saved = replace(row, derived=row.messages, settled=settled, cut=upto, cut_by=cuts.by)
                 saved = replace(saved, version=next_count(row.version))
-                self._recent.keep(saved, tail, rows)
+                self._recent.keep(saved, tail, rows, since)
                 return saved
         return None
 
@@ -137,10 +137,10 @@ class Derivation:
             turns = unsaved.turns if row.settled <= first else self._store.turns(row, first)
             rows = [each for each in self._store.memories(row.id, since) if each.stop <= row.settled]
             return turns, memories_of(row.name, [*rows, *unsaved.rows], turns)
-        if recent is not None and recent.session == row and row.settled <= first:
+        if recent is not None and (made := recent.since(row, first)) is not None:
             # What this process has just made and written.
-            rows = [each for each in recent.rows if each.start >= since]
-            return recent.turns, memories_of(row.name, rows, recent.turns)
+            rows = [each for each in made[1] if each.start >= since]
+            return made[0], memories_of(row.name, rows, made[0])
         turns = self._store.turns(row, first)
         return turns, self.memories(scope, row, turns, since)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sql_log import statements
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
@@ -52,17 +53,32 @@ def test_the_turns_before_are_not_read_again(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_statements_and_rows_are_few() -> None:
-    statements: list[str] = []
+    asked: list[str] = []
     with MemoryBank.open() as bank:
         for number in range(20):
             bank.remember(ANN, exchange(number), session="s")
         connection: Any = bank.storage._store.engine.raw_connection().driver_connection
-        connection.set_trace_callback(statements.append)
+        connection.set_trace_callback(asked.append)
         bank.remember(ANN, exchange(20), session="s")
     # One of them asks whether anything of the scope has ended; two tell the connection how to sync.
-    assert len(statements) <= 23, statements
-    assert sum(each.startswith("BEGIN IMMEDIATE") for each in statements) == 2
-    assert sum(each.startswith("INSERT INTO memories") for each in statements) <= 2  # of the last segment or two
+    assert len(asked) <= 23, asked
+    assert sum(each.startswith("BEGIN IMMEDIATE") for each in asked) == 2
+    assert sum(each.startswith("INSERT INTO memories") for each in asked) <= 2  # of the last segment or two
+
+
+def test_a_late_exchange_takes_as_many_as_an_early_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    took, read = list[int](), list[int]()
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        for number in range(208):
+            with statements(bank) as asked, counted(monkeypatch, messages, "_message") as rows:
+                bank.remember(ANN, exchange(number), session="s")
+                bank.recall(ANN, f"Question {number}?", token_budget=500)
+            took.append(len(asked))
+            read.append(rows[0])
+    # Now and then a block of the index is written too.
+    assert min(took[200:]) <= min(took[20:28]) + 1
+    # When the oldest segment settles, what has not is not read again either.
+    assert set(read[20:]) == {4}
 
 
 def test_a_second_bank_compiles_no_statement_of_the_driver_again(tmp_path: Path) -> None:
