@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Final
@@ -26,6 +27,8 @@ _LABEL: Final = re.compile(
     re.M,
 )
 _WHOLE: Final = ("code", "table")
+_NESTED: Final = 5
+"""Of how many keys of YAML one at least holds further keys."""
 _ROLES: Final = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "system": "system"}
 
 
@@ -89,7 +92,21 @@ def _labels(text: str) -> list[re.Match[str]]:
     lines = sum(1 for line in text.splitlines() if line.strip())
     # A lone "Note:" in prose is no speaker: a transcript opens with a label and is made of them.
     begins = bool(found) and not text[: found[0].start()].strip()
-    return found if begins and len(found) >= 2 and 3 * len(found) >= lines else []
+    is_transcript = begins and len(found) >= 2 and 3 * len(found) >= lines and not _is_yaml(text, found)
+    return found if is_transcript else []
+
+
+def _is_yaml(text: str, labels: Sequence[re.Match[str]]) -> bool:
+    """Whether the labels are keys of YAML, which hold keys in lines further in; a speaker holds words."""
+    nested = sum(
+        not text[left.end() : right.start()].strip() and _indent(left) < _indent(right)
+        for left, right in pairwise(labels)
+    )
+    return _NESTED * nested >= len(labels)
+
+
+def _indent(label: re.Match[str]) -> int:
+    return len(label[0]) - len(label[0].lstrip(" \t"))
 
 
 def _outside_code(text: str, labels: list[re.Match[str]]) -> list[re.Match[str]]:

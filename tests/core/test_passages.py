@@ -168,3 +168,28 @@ def test_the_turns_of_a_transcript_keep_their_code() -> None:
         f"How do I write it?\nSo:\n{code}".strip(),
         f"And for a tern?\nAlike:\n{code}".strip(),
     ]
+
+
+YAML = """kind: Deployment
+metadata:
+  name: web
+  labels:
+    app: web
+spec:
+  selector:
+    matchLabels:
+      app: web
+  template:
+    spec:
+      image: heron
+      resources:
+        limits:
+          memory: 256Mi
+"""
+
+
+def test_keys_of_yaml_are_no_speakers() -> None:
+    assert all(message.speaker is None for each in passages(YAML) for message in each.turn.messages)
+    assert segment_spans(YAML, EachTurn(), limit=1000, counter=len) == [(0, len(YAML))]
+    # Words below a name are words, also further in.
+    assert pieces("Ann:\n  I sing.\nBob:\n  So do I.\n") == ["Ann:\n  I sing.\n", "Bob:\n  So do I.\n"]
