@@ -14,7 +14,7 @@ from llama_index.core.bridge.pydantic import ConfigDict, Field, field_validator
 from llama_index.core.llms.llm import LLM
 from llama_index.core.node_parser.interface import NodeParser, TextSplitter
 from llama_index.core.node_parser.node_utils import build_nodes_from_splits
-from llama_index.core.schema import BaseNode, Document, NodeRelationship, TextNode
+from llama_index.core.schema import BaseNode, Document, ImageDocument, NodeRelationship, TextNode
 from llama_index.core.utils import get_tqdm_iterable
 from typing_extensions import Self, Unpack
 
@@ -144,6 +144,8 @@ class _SegmentParser(NodeParser):
         """The document's segments as nodes that cover its text."""
         text = document.get_content()
         spans = self._spans(text)
+        if not spans and isinstance(document, ImageDocument):
+            spans = [(0, len(text))]  # a picture without words is a node too
         nodes = build_nodes_from_splits([text[start:stop] for start, stop in spans], document, id_func=self.id_func)
         source = document.source_node or document.as_related_node_info()
         for node, (start, stop) in zip(nodes, spans, strict=True):

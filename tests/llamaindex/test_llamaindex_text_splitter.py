@@ -18,7 +18,15 @@ from hypothesis import strategies as st
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.node_parser import NodeParser, TextSplitter
-from llama_index.core.schema import Document, MetadataMode, NodeRelationship, TextNode, TransformComponent
+from llama_index.core.schema import (
+    Document,
+    ImageDocument,
+    ImageNode,
+    MetadataMode,
+    NodeRelationship,
+    TextNode,
+    TransformComponent,
+)
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores import SimpleVectorStore
 
@@ -129,6 +137,14 @@ def test_nodes_of_nodes_point_to_the_document() -> None:
     assert len({node.node_id for node in quarters}) == 4
     assert quarters[1].next_node is not None
     assert quarters[1].next_node.node_id == quarters[2].node_id
+
+
+@pytest.mark.parametrize("kind", [SegmentTextSplitter, SegmentNodeParser])
+def test_a_picture_without_words_stays_a_node(kind: type[SegmentTextSplitter]) -> None:
+    documents = [Document(text=" "), ImageDocument(image="iVBORw0KGgo=", metadata={"file": "a.png"}, id_="p")]
+    [node] = kind(chunk_size=50).get_nodes_from_documents(documents)
+    assert isinstance(node, ImageNode)
+    assert (node.image, node.metadata, node.ref_doc_id) == ("iVBORw0KGgo=", {"file": "a.png"}, "p")
 
 
 def test_neighbours_and_metadata_can_be_left_out() -> None:
