@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from typing import Any
@@ -97,7 +98,8 @@ class SegmentTextSplitter(TextSplitter):
         """Split documents, and make a document of each segment.
 
         A document in one piece keeps its id; the pieces of any other get its id and their place,
-        ``"<id>#<start>-<stop>"``, which are the same in every run.
+        ``"<id>#<start>-<stop>"``, or a UUID made of both where the id is a UUID, because some vector stores take no
+        other id. They are the same in every run.
         """
         return [piece for document in documents for piece in self._split(document)]
 
@@ -107,8 +109,10 @@ class SegmentTextSplitter(TextSplitter):
             metadata = deepcopy(document.metadata)
             if self._add_start_index:
                 metadata["start_index"] = start
-            place = f"#{start}-{start + len(piece)}" if len(pieces) > 1 else ""
-            yield Document(piece, metadata=metadata, id=document.id and f"{document.id}{place}")
+            id_ = document.id
+            if id_ and len(pieces) > 1:
+                id_ = _piece_id(id_, f"{start}-{start + len(piece)}")
+            yield Document(piece, metadata=metadata, id=id_)
 
     def _pieces(self, text: str) -> Iterator[tuple[int, str]]:
         """Each piece with its place in the text."""
@@ -123,3 +127,10 @@ class SegmentTextSplitter(TextSplitter):
                 yield start, piece
             elif words := piece.strip():
                 yield start + len(piece) - len(piece.lstrip()), words
+
+
+def _piece_id(document_id: str, place: str) -> str:
+    try:
+        return str(uuid.uuid5(uuid.UUID(document_id), place))
+    except ValueError:
+        return f"{document_id}#{place}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,20 @@ def test_split_documents_keeps_document_id_and_metadata() -> None:
     parts[1].metadata["tags"].append("b")
     assert about["tags"] == ["a"]
     assert parts[2].metadata == {"source": "chat.txt", "tags": ["a"]}
+
+
+def test_pieces_of_a_document_with_a_uuid_have_uuids() -> None:
+    # Qdrant, among others, takes no other id.
+    id_ = "033dba12-c610-4b5e-b23b-63db48a9d937"
+    whole, *parts = SegmentTextSplitter(FixedSize(4)).split_documents(
+        [Document("One line.", id=id_), Document(TRANSCRIPT, id=id_)]
+    )
+    assert whole.id == id_
+    ids = [part.id for part in parts]
+    assert [str(uuid.UUID(each)) for each in ids] == ids
+    assert len({id_, *ids}) == 3
+    again = SegmentTextSplitter(FixedSize(4)).split_documents([Document(TRANSCRIPT, id=id_)])
+    assert [part.id for part in again] == ids
 
 
 def test_create_documents_gives_each_text_its_own_metadata() -> None:
