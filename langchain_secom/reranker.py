@@ -87,16 +87,24 @@ class CitationReranker(BaseDocumentCompressor):
             return []
         impression = self.bank.citations.impression(scope, query, hits)
         scores = dict(zip(impression.numbers, impression.scores, strict=True))
-        by_memory = {document.metadata["secom_memory_id"]: document for document in reversed(documents)}
+        parts: dict[str, list[Document]] = {}
+        for document in documents:
+            parts.setdefault(document.metadata["secom_memory_id"], []).append(document)
         best = sorted(hits, key=lambda hit: -scores[hit.number])
-        return [_updated(by_memory[hit.memory.id], to_document(hit, scope), scores[hit.number]) for hit in best]
+        return [_updated(parts[hit.memory.id], to_document(hit, scope), scores[hit.number]) for hit in best]
 
 
-def _updated(document: Document, current: Document, score: float) -> Document:
-    """The document with its current metadata and score; its text stays, unless turns were added or forgotten."""
-    same = document.metadata["turn_ids"] == current.metadata["turn_ids"]
-    text = document.page_content if same else current.page_content
-    return _with_metadata(document.model_copy(update={"page_content": text}), **{**current.metadata, "score": score})
+def _updated(parts: Sequence[Document], current: Document, score: float) -> Document:
+    """The parts as one document with its current metadata and score.
+
+    The texts stay, such as the pieces of a splitter, where each part is of the same turns and excerpts as the memory
+    now; else the text is the current one.
+    """
+    about = [(part.metadata["turn_ids"], part.metadata.get("excerpts", [])) for part in parts]
+    same = all(each == (current.metadata["turn_ids"], current.metadata["excerpts"]) for each in about)
+    texts = dict.fromkeys(part.page_content for part in parts)
+    text = "\n".join(texts) if same else current.page_content
+    return _with_metadata(parts[0].model_copy(update={"page_content": text}), **{**current.metadata, "score": score})
 
 
 def _with_metadata(document: Document, **metadata: Any) -> Document:

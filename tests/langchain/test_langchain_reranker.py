@@ -14,7 +14,7 @@ from embedders import HashingEmbedder
 from langchain_core.documents import Document
 from pydantic import ValidationError
 
-from langchain_secom import CitationReranker, SecomRetriever
+from langchain_secom import CitationReranker, SecomRetriever, SegmentTextSplitter
 from secom_core.bank import MemoryBank
 from secom_core.citations import RerankerOptions
 from secom_core.conversation import Message
@@ -159,6 +159,31 @@ async def test_what_was_forgotten_is_left_out_and_what_came_twice_is_one(bank: M
     assert (left.page_content, left.metadata["turn_ids"]) == ("user: My boat is old, and leaks.", ["boat-2"])
     bank.forget(ANN, session="boat")
     assert await ranked(how, CitationReranker(bank=bank), [boat], "boat") == []
+
+
+@pytest.mark.slow
+@both_ways
+async def test_the_pieces_of_a_splitter_are_one_document_with_all_their_words(bank: MemoryBank, how: str) -> None:
+    kept = SecomRetriever(bank=bank, scope=ANN, k=2).invoke("owl show")
+    pieces = SegmentTextSplitter(chunk_size=20).split_documents(kept)
+    assert len(pieces) > 2
+    found = await ranked(how, CitationReranker(bank=bank), pieces, "owl show")
+    assert [each.page_content.split() for each in found] == [each.page_content.split() for each in kept]
+
+
+@pytest.mark.slow
+@both_ways
+async def test_a_memory_that_comes_with_other_excerpts_shows_them_all(bank: MemoryBank, how: str) -> None:
+    words = "The heron stands in the river. " + "Nothing happens on the bank of it. " * 30 + "The tern dives for fish."
+    bank.remember(ANN, [Message(words, id="birds")], session="birds", close=True)
+    kept = []
+    for query in ("heron in the river", "tern diving for fish"):
+        kept += SecomRetriever(bank=bank, scope=ANN, token_budget=60, only_relevant=True).invoke(query)
+    assert [each.metadata["excerpts"] != [] for each in kept] == [True, True]
+    [both] = await ranked(how, CitationReranker(bank=bank), kept, "birds")
+    assert "heron" in both.page_content
+    assert "tern" in both.page_content
+    assert len(both.metadata["excerpts"]) >= 2
 
 
 @pytest.mark.slow
