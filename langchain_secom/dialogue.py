@@ -55,7 +55,7 @@ class Dialogue:
         Raises:
             InvalidInput: it is none of these.
         """
-        items = value if isinstance(value, list) else [value]
+        items = list(map(_coerced, value)) if isinstance(value, list) else [value]
         kinds = (str, HumanMessage) if isinstance(value, list) else (str, BaseMessage)
         place = next((place for place in reversed(range(len(items))) if isinstance(items[place], kinds)), None)
         if place is None:
@@ -93,6 +93,16 @@ class Dialogue:
             return self.question
         query = await run_in_executor(None, hook, [*self.before, self.asking])
         return _text(await query if inspect.isawaitable(query) else query)
+
+
+def _coerced(item: object) -> object:
+    """A message in one of LangChain's short forms, such as ``("human", "Hello.")``, as a message."""
+    if not isinstance(item, (tuple, dict)):
+        return item
+    try:
+        return convert_to_messages([item])[0]
+    except (NotImplementedError, TypeError, ValueError):
+        return item
 
 
 def latest_said(messages: Sequence[BaseMessage]) -> tuple[Message, ...]:

@@ -801,9 +801,13 @@ def test_a_question_may_be_messages(bank: MemoryBank) -> None:
         messages = [HumanMessage("Hello."), AIMessage("Hello!"), HumanMessage([{"type": "text", "text": QUESTION}])]
         chain.invoke({"question": messages}, as_ann)
         chain.invoke({"question": [messages[2]]}, as_ann)
+        chain.invoke({"question": [("human", "Hello."), ("ai", "Hello!"), ("human", QUESTION)]}, as_ann)
+        chain.invoke({"question": [{"role": "user", "content": QUESTION}]}, as_ann)
         with pytest.raises(InvalidInput, match="human"):
             chain.invoke({"question": [messages[1]]}, as_ann)
-    assert [entry.query for entry in bank.citations.log(ANN)] == [QUESTION, QUESTION]
+        with pytest.raises(InvalidInput, match="human"):
+            chain.invoke({"question": [{"content": "?"}]}, as_ann)
+    assert [entry.query for entry in bank.citations.log(ANN)] == [QUESTION] * 4
 
 
 @pytest.mark.slow
