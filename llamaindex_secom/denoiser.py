@@ -16,6 +16,7 @@ from secom_core.protocols import Denoiser
 
 from .arguments import PostprocessorFields, refuse_unknown
 from .models import check_version, version_of
+from .pickling import check_pickled_whole
 
 ORIGINAL_TEXT: Final = "secom_original_text"
 """The metadata key of a denoised node's original text, hidden from the language model and the embedder."""
@@ -49,6 +50,10 @@ class LLMLinguaDenoiser(BaseNodePostprocessor, TransformComponent):
         super().__init__(**values)
         if not self.model_version:
             self.model_version = version_of(self.denoiser)
+
+    def __getstate__(self) -> dict[str, Any]:
+        check_pickled_whole(self, "denoiser")
+        return super().__getstate__()
 
     @field_validator("denoiser")
     @classmethod

@@ -1,7 +1,8 @@
-"""How what holds a bank is pickled: by its saved form, which finds or opens the bank again by its place."""
+"""How parts are pickled: what holds a bank by its saved form, and nothing without the parts that it was given."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -25,3 +26,24 @@ def by_saved_form(part: BaseComponent) -> tuple[Callable[..., Any], tuple[Any, .
             "again in the other process, with the bank of that process"
         )
     return type(part).from_dict, (part.to_dict(),)
+
+
+def check_pickled_whole(part: BaseComponent, *names: str) -> None:
+    """Refuse to pickle a part of which the framework would leave out a field, so that the default takes its place.
+
+    Args:
+        part: what is pickled.
+        names: the fields that it cannot be without.
+
+    Raises:
+        InvalidInput: one of them cannot be pickled.
+    """
+    for name in names:
+        value = getattr(part, name)
+        try:
+            pickle.dumps(value)
+        except Exception as error:
+            raise InvalidInput(
+                f"this {type(part).__name__} cannot be pickled, as worker processes need: its {name} {value!r} cannot "
+                f"({error}). Leave out num_workers, or give it a {name} that can be pickled"
+            ) from error

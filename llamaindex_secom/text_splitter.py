@@ -30,6 +30,7 @@ from secom_core.text.terms import count_tokens
 from .arguments import ParserFields, refuse_unknown
 from .convert import to_time
 from .models import as_chat_model, as_embedder, check_version, version_of
+from .pickling import check_pickled_whole
 
 _NAMESPACE: Final = uuid.UUID("9c1d5b0e-6a0f-5b7c-8f43-746f70696373")
 _OURS: Final = ("session", "turn_ids", "speakers", "begin", "end")
@@ -73,6 +74,10 @@ class _SegmentParser(NodeParser):
         super().__init__(**values)
         if not self.model_version:
             self.model_version = version_of(self.segmenter)
+
+    def __getstate__(self) -> dict[str, Any]:
+        check_pickled_whole(self, "segmenter", "id_func")
+        return super().__getstate__()
 
     @field_validator("segmenter")
     @classmethod

@@ -121,6 +121,10 @@ class LLMLingua2:
         self._failed_at = 0.0
         self._lock = ForkLock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Its settings: in another process it loads its model again."""
+        return {**self.__dict__, "_cache": OrderedDict(), "_loaded": None, "_failure": None}
+
     def denoise(self, texts: Sequence[str], statistics: Statistics | None = None) -> list[str]:
         """The words of each text that the model keeps; a text of which nothing would be left stays whole.
 

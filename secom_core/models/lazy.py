@@ -6,7 +6,7 @@ from collections.abc import Callable
 from os import PathLike, fspath
 from pathlib import Path
 from time import monotonic
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from ..errors import ModelUnavailable
 from ..processes import ForkLock
@@ -38,6 +38,10 @@ class LazyModel(Generic[M]):
         """The model, once it is loaded."""
         self._failure: Exception | None = None
         self._retry_at = 0.0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it loads: in another process the model is loaded again."""
+        return {**self.__dict__, "held": None, "_failure": None}
 
     def loaded(self) -> M:
         """The model; call it with the lock held.

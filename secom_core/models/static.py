@@ -55,6 +55,10 @@ class StaticEmbedder:
         self._table: _Table | None = None
         self._lock = ForkLock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Its settings: in another process it reads its files again."""
+        return {**self.__dict__, "_table": None}
+
     def __repr__(self) -> str:
         return f"StaticEmbedder({'' if self._source is None else repr(self._source)})"
 

@@ -43,6 +43,10 @@ class ForkLock:
         self._lock = threading.RLock()
         in_child(self)
 
+    def __reduce__(self) -> tuple[type[ForkLock], tuple[()]]:
+        """Of what is copied, or pickled for another process, the lock is another one, which is free."""
+        return ForkLock, ()
+
     def renew(self) -> None:
         """Be free, unless the thread that forked holds it."""
         if self._lock.acquire(blocking=False):

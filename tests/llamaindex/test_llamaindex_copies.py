@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,13 @@ from llamaindex_secom import (
     TimelineRetriever,
 )
 from secom_core import InvalidInput, MemoryBank
+from secom_core.conversation import Turn
 from secom_core.denoisers.informativeness import Informativeness
+from secom_core.denoisers.llmlingua import LLMLingua2
+from secom_core.memory import Segment
+from secom_core.models import CachedEmbedder, StaticEmbedder
+from secom_core.segmenters.embedding import EmbeddingSegmenter
+from secom_core.segmenters.fixed import EachTurn
 from secom_core.timelines import TimelineOptions
 
 ANN = ("acme", "ann")
@@ -110,6 +117,48 @@ def test_what_holds_no_bank_is_pickled() -> None:
         again = pickle.loads(pickle.dumps(part))
         assert again.to_dict() == part.to_dict()
         assert copy.deepcopy(part).to_dict() == part.to_dict()
+
+
+def test_models_that_are_loaded_again_are_pickled() -> None:
+    pytest.importorskip("torch", reason="needs the extra 'llmlingua'")
+    pytest.importorskip("wordllama", reason="needs the extra 'static'")
+    denoiser = pickle.loads(pickle.dumps(LLMLinguaDenoiser(LLMLingua2("folder", rate=0.5, token_count=len))))
+    assert (denoiser.denoiser.model, denoiser.denoiser.rate) == ("folder", 0.5)
+    embedder = StaticEmbedder()
+    vectors = embedder.embed(["A heron."])
+    for copied in (pickle.loads(pickle.dumps(embedder)), copy.deepcopy(embedder)):
+        assert copied.embed(["A heron."]).tolist() == vectors.tolist()
+    parser = SegmentNodeParser(EmbeddingSegmenter(CachedEmbedder(embedder)))
+    assert isinstance(pickle.loads(pickle.dumps(parser)).segmenter, EmbeddingSegmenter)
+    assert len(pickle.dumps(parser)) < 10_000, "not the table"
+
+
+class _Locked:
+    """Cuts and denoises, and cannot be pickled."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+
+    def segment(self, turns: Sequence[Turn]) -> list[Segment]:
+        return EachTurn().segment(turns)
+
+    def denoise(self, texts: Sequence[str], statistics: Any = None) -> list[str]:
+        return list(texts)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: SegmentNodeParser(_Locked()),
+        lambda: SegmentTextSplitter(_Locked()),
+        lambda: SegmentTextSplitter(id_func=lambda i, doc: str(i)),
+        lambda: LLMLinguaDenoiser(_Locked()),
+    ],
+)
+def test_no_worker_gets_another_part_than_was_given(make: Callable[[], Any]) -> None:
+    part = make()
+    with pytest.raises(InvalidInput, match=r"cannot be pickled, as worker processes need: its .* Leave out num"):
+        pickle.dumps(part)
 
 
 @pytest.mark.parametrize("update", [{"scope": ("acme", "bob")}, {"session": "then"}])
