@@ -10,6 +10,7 @@ from itertools import groupby, pairwise
 from typing import Any, Final
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.base.llms.types import MessageRole
 from llama_index.core.bridge.pydantic import ConfigDict, Field, field_validator
 from llama_index.core.llms.llm import LLM
 from llama_index.core.node_parser.interface import NodeParser, TextSplitter
@@ -288,14 +289,15 @@ def _run_key(document: BaseNode) -> tuple[str] | None:
 
 
 def _session(document: BaseNode) -> str:
-    return str(document.metadata.get("session", document.metadata.get("session_id", "")))
+    named = (document.metadata.get(key) for key in ("session", "session_id"))
+    return next((str(name) for name in named if name is not None), "")
 
 
 def _message(document: BaseNode) -> Message:
-    metadata = document.metadata
+    metadata, role = document.metadata, document.metadata.get("role")
     return Message(
         document.get_content(),
-        role=str(metadata.get("role") or ""),
+        role=str(role.value if isinstance(role, MessageRole) else role or ""),
         speaker=str(metadata["speaker"]) if metadata.get("speaker") else None,
         id=document.node_id,
         at=to_time(metadata),

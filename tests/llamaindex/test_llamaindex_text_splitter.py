@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
+from llama_index.core.llms import ChatMessage
 from llama_index.core.node_parser import NodeParser, TextSplitter
 from llama_index.core.schema import (
     Document,
@@ -206,6 +207,14 @@ def test_roles_make_exchanges_of_turn_documents() -> None:
     documents = [Document(text=f"m{i}", id_=str(i), metadata={"role": role}) for i, role in enumerate(roles)]
     nodes = SegmentNodeParser(EachTurn()).get_nodes_from_documents(documents)
     assert [node.get_content() for node in nodes] == ["user: m0\nassistant: m1", "user: m2\nassistant: m3"]
+
+
+def test_roles_of_chat_messages_are_roles_and_no_session_is_none() -> None:
+    said = [ChatMessage("Hello.", role="user"), ChatMessage("Hi!", role="assistant")]
+    documents = [Document(text=str(each.content), metadata={"role": each.role, "session": None}) for each in said]
+    (node,) = SegmentNodeParser(EachTurn()).get_nodes_from_documents(documents)
+    assert node.get_content() == "user: Hello.\nassistant: Hi!"
+    assert (node.metadata["session"], node.metadata["speakers"]) == ("", '["user", "assistant"]')
 
 
 def test_chunk_size_bounds_topics_of_turns() -> None:
