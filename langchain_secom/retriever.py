@@ -64,7 +64,7 @@ class SecomRetriever(ScopedRetriever):
         only_relevant: find only memories that answer the query, without neighbouring and latest turns.
         where: a filter (`secom_core.filters`), such as ``{"role": "user"}``: nothing else is found or shown.
         also: other scopes that are searched too, such as a team's; the block says whose each memory is.
-        also_keys: the parts of such scopes by their names in ``config["configurable"]``, as ``[("team_id",)]``; a
+        also_keys: the parts of such scopes by their names in ``config["configurable"]``, as ``(("team_id",),)``; a
             scope is left out if the configuration lacks one of its parts.
         history: also show statements that no longer hold, marked as such, after the ones that replaced them.
         order: ``"score"`` gives the best first, ``"time"`` the oldest.

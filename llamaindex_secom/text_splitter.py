@@ -185,6 +185,17 @@ class SegmentTextSplitter(_SegmentParser, TextSplitter):
         model_version: identifies the segmenter for caches; its class and settings unless given.
     """
 
+    # Pydantic tells type checkers of a signature of its own for each class that has none.
+    def __init__(
+        self,
+        segmenter: Segmenter | None = None,
+        *,
+        chunk_size: int | None = None,
+        model_version: str = "",
+        **fields: Unpack[ParserFields],
+    ) -> None:
+        super().__init__(segmenter, chunk_size=chunk_size, model_version=model_version, **fields)
+
     @classmethod
     def class_name(cls) -> str:
         """The name it is serialised under."""
@@ -214,6 +225,17 @@ class SegmentNodeParser(_SegmentParser):
         chunk_size: the longest segment in tokens; no limit unless given. A document that is a turn is never cut.
         model_version: identifies the segmenter for caches; its class and settings unless given.
     """
+
+    # Pydantic tells type checkers of a signature of its own for each class that has none.
+    def __init__(
+        self,
+        segmenter: Segmenter | None = None,
+        *,
+        chunk_size: int | None = None,
+        model_version: str = "",
+        **fields: Unpack[ParserFields],
+    ) -> None:
+        super().__init__(segmenter, chunk_size=chunk_size, model_version=model_version, **fields)
 
     @classmethod
     def class_name(cls) -> str:

@@ -197,6 +197,27 @@ def test_mypy_finds_a_misspelt_argument(tmp_path: Path) -> None:
     assert found == calls - right, said
 
 
+RIGHT = """from llamaindex_secom import LLMLinguaDenoiser, SegmentNodeParser, SegmentTextSplitter
+from secom_core.denoisers.informativeness import Informativeness
+from secom_core.segmenters import LexicalSegmenter
+
+SegmentTextSplitter(LexicalSegmenter(), chunk_size=200, include_metadata=False)
+SegmentNodeParser(LexicalSegmenter(), chunk_size=200, include_metadata=False)
+LLMLinguaDenoiser(Informativeness())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(find_spec("mypy") is None, reason="needs mypy")
+def test_mypy_takes_the_first_argument_by_place(tmp_path: Path) -> None:
+    from mypy import api
+
+    file = tmp_path / "right.py"
+    file.write_text(RIGHT, encoding="utf-8")
+    said, _, _ = api.run(["--config-file", str(ROOT / "pyproject.toml"), "--strict", str(file)])
+    assert "error" not in said, said
+
+
 NO_MESSAGE = r"a message is a ChatMessage\(content, role=.*, got "
 
 
