@@ -188,6 +188,10 @@ def as_segmenter(
     if embeddings is not None:
         from secom_core.segmenters.embedding import EmbeddingSegmenter
 
+        if isinstance(embeddings, Embeddings):
+            # Nothing is stored under its name.
+            name = None if _model_of(embeddings) else type(embeddings).__name__
+            embeddings = LangChainEmbedder(embeddings, name=name)
         return EmbeddingSegmenter(as_embedder(embeddings))
     if segmenter is None:
         from secom_core.segmenters.lexical import LexicalSegmenter
@@ -295,6 +299,7 @@ def _name_of(embeddings: Embeddings) -> str:
     model = _model_of(embeddings)
     if not model:
         raise InvalidInput(
-            f"{type(embeddings).__name__} does not say which model it is; pass name=, such as name='my-model'"
+            f"{type(embeddings).__name__} does not say which model it is; give it a name: "
+            "LangChainEmbedder(embeddings, name='my-model')"
         )
     return f"{type(embeddings).__name__}:{model}"

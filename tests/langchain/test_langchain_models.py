@@ -145,6 +145,8 @@ def test_embeddings_that_do_not_name_their_model_need_a_name() -> None:
     fake = DeterministicFakeEmbedding(size=8)
     with pytest.raises(InvalidInput, match="DeterministicFakeEmbedding does not say"):
         LangChainEmbedder(fake)
+    with pytest.raises(InvalidInput, match=r"LangChainEmbedder\(embeddings, name="):
+        open_bank(embedder=fake)
     assert LangChainEmbedder(fake, name="fake-8").name == "fake-8"
     assert LangChainEmbedder(Rows([])).name == "Rows:rows"
 

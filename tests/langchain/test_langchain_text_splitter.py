@@ -118,6 +118,9 @@ def test_embeddings_of_the_framework_cut_where_the_meaning_changes() -> None:
     splitter = SegmentTextSplitter(embeddings=embeddings, strip_whitespace=False)
     assert isinstance(splitter.segmenter, EmbeddingSegmenter)
     assert "".join(splitter.split_text(TRANSCRIPT)) == TRANSCRIPT
+    # Those that name no model too.
+    unnamed = SegmentTextSplitter(embeddings=DeterministicFakeEmbedding(size=16), strip_whitespace=False)
+    assert unnamed.split_text(TRANSCRIPT) == splitter.split_text(TRANSCRIPT)
 
 
 def test_arguments_that_make_no_sense_are_refused() -> None:
