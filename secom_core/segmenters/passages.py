@@ -22,8 +22,9 @@ from ..text.terms import SENTENCE_END, count_tokens
 from .filling import cut_at, filled
 
 _LABEL: Final = re.compile(
-    r"^[ \t]*(?:[\[(][^\])\n]{4,40}[\])][ \t]*)?"
-    r"(?P<name>[^\W\d_][^\n:：\[\](){}<>]{0,40}?)[ \t]*[:：](?:[ \t]|$|(?<=：))",
+    # Before a name may stand a byte order mark, or a mark of the direction in which it is read.
+    r"^[ \t\ufeff\u200e\u200f]*(?:[\[(][^\])\n]{4,40}[\])][ \t]*)?"
+    r"(?P<name>[^\W\d_][^\n:：\[\](){}<>]{0,40}?)[ \t]*[:：](?:[ \t\r\xa0]|$|(?<=：))",
     re.M,
 )
 _WHOLE: Final = ("code", "table")

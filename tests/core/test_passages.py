@@ -33,6 +33,21 @@ def test_a_transcript_is_cut_into_utterances_with_their_continuation_lines() -> 
     assert passages(text)[0].turn.content == "hello\nhow are you?"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffAnn: hello\nBob: fine\n",
+        "\u200fAnn: hello\n\u200eBob: fine\n",
+        "Ann\xa0:\xa0hello\nBob\xa0:\xa0fine\n",
+        "Ann:\r\nhello\r\n\r\nBob:\r\nfine\r\n",
+    ],
+)
+def test_invisible_characters_do_not_hide_the_names(text: str) -> None:
+    said = [(each.turn.messages[0].speaker, each.turn.content) for each in passages(text)]
+    assert said == [("Ann", "hello"), ("Bob", "fine")]
+    assert "".join(pieces(text)) == text
+
+
 def test_roles_make_exchanges() -> None:
     text = "user: hello\nassistant: hi\nuser: bye\nassistant: see you"
     assert pieces(text) == ["user: hello\nassistant: hi\n", "user: bye\nassistant: see you"]
