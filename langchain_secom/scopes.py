@@ -18,7 +18,7 @@ ScopePart = str | int | UUID
 
 _WRAPPED: Final = (
     ". What wraps it may have kept the configuration to itself: call RunnableLambda(wrapper.invoke) in its place, with "
-    ".invoke or .batch, or give the wrapper scope=(…) with each call"
+    ".invoke or .batch; a wrapper that passes arguments on also takes scope=(…) with each call"
 )
 
 

@@ -250,6 +250,25 @@ async def test_a_batch_with_a_configuration_each_works_or_says_what_does(how: st
         assert "RunnableLambda" not in str(refused.value)
 
 
+def test_a_wrapper_that_drops_arguments_takes_the_scope_from_a_configuration() -> None:
+    from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever, MergerRetriever
+
+    from langchain_secom import CitationReranker
+
+    with MemoryBank.open(citations=True) as bank:
+        bank.remember(("ann",), [("user", "I live in Ghent.")], session="s")
+        plain = SecomRetriever(bank=bank)
+        passing = ContextualCompressionRetriever(base_retriever=plain, base_compressor=CitationReranker(bank=bank))
+        assert len(passing.invoke("Ghent", scope=("ann",))) == 1  # type: ignore[arg-type]
+        ensemble = EnsembleRetriever(retrievers=[plain], weights=[1.0])
+        dropping: list[Any] = [MergerRetriever(retrievers=[plain]), ensemble]
+        for wrapper in dropping:
+            with pytest.raises(InvalidScope, match="a wrapper that passes arguments on also takes scope"):
+                wrapper.invoke("Ghent", scope=("ann",))
+            around = RunnableLambda(wrapper.invoke, wrapper.ainvoke)
+            assert len(around.invoke("Ghent", {"configurable": {"user_id": "ann"}})) == 1
+
+
 def test_a_document_says_what_holds_no_more() -> None:
     with MemoryBank.open() as bank:
         bank.remember(ANN, [Message("Our rent is 1,450 euros.", id="rent")], session="one", close=True)
