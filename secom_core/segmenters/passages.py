@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -28,8 +29,8 @@ _LABEL: Final = re.compile(
     re.M,
 )
 _WHOLE: Final = ("code", "table")
-_NESTED: Final = 5
-"""Of how many keys of YAML one at least holds further keys."""
+_TERMS: Final = 8
+"""From how many labels on it tells that nearly none of them comes again."""
 _ROLES: Final = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "system": "system"}
 
 
@@ -93,17 +94,20 @@ def _labels(text: str) -> list[re.Match[str]]:
     lines = sum(1 for line in text.splitlines() if line.strip())
     # A lone "Note:" in prose is no speaker: a transcript opens with a label and is made of them.
     begins = bool(found) and not text[: found[0].start()].strip()
-    is_transcript = begins and len(found) >= 2 and 3 * len(found) >= lines and not _is_yaml(text, found)
+    is_transcript = begins and len(found) >= 2 and 3 * len(found) >= lines and not _are_keys(found)
     return found if is_transcript else []
 
 
-def _is_yaml(text: str, labels: Sequence[re.Match[str]]) -> bool:
-    """Whether the labels are keys of YAML, which hold keys in lines further in; a speaker holds words."""
-    nested = sum(
-        not text[left.end() : right.start()].strip() and _indent(left) < _indent(right)
-        for left, right in pairwise(labels)
-    )
-    return _NESTED * nested >= len(labels)
+def _are_keys(labels: Sequence[re.Match[str]]) -> bool:
+    """Whether the labels are no speakers.
+
+    The keys of YAML stand further in than one another, and speakers in one column. The terms of a glossary and the keys
+    of settings come once each, and speakers come again.
+    """
+    columns = Counter(_indent(label) for label in labels)
+    names = {label["name"].strip() for label in labels}
+    in_one = max(columns.values(), default=0)
+    return 2 * in_one < len(labels) or (len(labels) >= _TERMS and 4 * len(names) > 3 * len(labels))
 
 
 def _indent(label: re.Match[str]) -> int:

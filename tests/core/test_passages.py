@@ -203,8 +203,23 @@ spec:
 """
 
 
+def test_terms_that_come_once_each_are_no_speakers() -> None:
+    terms = ["Heron", "Tern", "Grebe", "Coot", "Stork", "Crane", "Rail", "Bittern", "Egret"]
+    glossary = "\n".join(f"{term}: a bird that lives near water" for term in terms)
+    assert all(message.speaker is None for each in passages(glossary) for message in each.turn.messages)
+    assert segment_spans(glossary, EachTurn(), limit=1000, counter=len) == [(0, len(glossary))]
+    # A round in which many speak once, and some answer.
+    talk = "\n".join(f"{term}: I am here.\nChair: Thank you." for term in terms)
+    assert {each.turn.messages[0].speaker for each in passages(talk)} == {*terms, "Chair"}
+
+
 def test_keys_of_yaml_are_no_speakers() -> None:
     assert all(message.speaker is None for each in passages(YAML) for message in each.turn.messages)
     assert segment_spans(YAML, EachTurn(), limit=1000, counter=len) == [(0, len(YAML))]
+    assert pieces("Ann: I sing.\n  Bob: So do I.\n  Ann: When?\n") == [
+        "Ann: I sing.\n",
+        "  Bob: So do I.\n",
+        "  Ann: When?\n",
+    ]
     # Words below a name are words, also further in.
     assert pieces("Ann:\n  I sing.\nBob:\n  So do I.\n") == ["Ann:\n  I sing.\n", "Bob:\n  So do I.\n"]
