@@ -80,7 +80,7 @@ class LLMLinguaDenoiser(BaseNodePostprocessor, TransformComponent):
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """Denoise nodes during ingestion."""
-        originals = [str(node.metadata.get(ORIGINAL_TEXT, node.get_content())) for node in nodes]
+        originals = list(map(_original, nodes))
         places = [place for place, text in enumerate(originals) if text.strip()]
         denoised = list(nodes)
         keys = self.denoiser.denoise([originals[place] for place in places]) if places else []
@@ -103,6 +103,12 @@ def _default() -> Denoiser:
     from secom_core.denoisers.llmlingua import LLMLingua2
 
     return LLMLingua2()
+
+
+def _original(node: BaseNode) -> str:
+    kept = node.metadata.get(ORIGINAL_TEXT)
+    # Some stores give None for what a node lacks and another has.
+    return kept if isinstance(kept, str) else node.get_content()
 
 
 def _denoised(node: BaseNode, original: str, key: str) -> BaseNode:

@@ -121,6 +121,12 @@ def test_a_denoised_node_is_denoised_from_its_words_not_twice() -> None:
     assert second[0].metadata[ORIGINAL_TEXT] == "one two three four"
 
 
+def test_an_original_text_that_is_none_is_not_one() -> None:
+    # As of a store that has a column for it.
+    (done,) = LLMLinguaDenoiser(EveryOther())([TextNode(text="one two three", metadata={ORIGINAL_TEXT: None})])
+    assert (done.get_content(), done.metadata[ORIGINAL_TEXT]) == ("one three", "one two three")
+
+
 def test_what_a_node_points_to_is_not_copied() -> None:
     target = object()
     node = IndexNode(text="one two three", index_id="i", obj=target)
