@@ -26,7 +26,7 @@ from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.instrumentation.events import BaseEvent
 from llama_index.core.instrumentation.events.llm import LLMChatEndEvent
 from llama_index.core.instrumentation.events.synthesis import SynthesizeEndEvent
-from llama_index.core.schema import NodeWithScore
+from llama_index.core.schema import MetadataMode, NodeWithScore
 from typing_extensions import Self
 
 from secom_core.bank import MemoryBank, check_bank
@@ -148,7 +148,7 @@ class CitationReward(BaseEventHandler):
         """Take in an answer; every other event is ignored."""
         if isinstance(event, LLMChatEndEvent):
             note_native_citations(event)
-        if not isinstance(event, SynthesizeEndEvent):
+        if not isinstance(event, SynthesizeEndEvent) or _is_context(event.response):
             return
         try:
             self._answered(event.response)
@@ -245,6 +245,14 @@ class CitationReward(BaseEventHandler):
 
     def _reward(self, cited: CitedScope) -> Lesson:
         return self._bank.citations.reward(cited.scope, cited.query, cited.impression, cited.citations)
+
+
+def _is_context(response: RESPONSE_TYPE) -> bool:
+    """Whether it is no answer, but the numbered nodes as a model is to see them (``response_mode="context_only"``)."""
+    if not isinstance(response, Response) or not response.source_nodes:
+        return False
+    shown = (each.node.get_content(MetadataMode.LLM) for each in response.source_nodes)
+    return (response.response or "").strip() == "\n\n".join(shown).strip()
 
 
 def _told(future: Future[None]) -> None:

@@ -20,6 +20,7 @@ pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 pytest.importorskip("openai", reason="needs the extra 'openai'")
 
 from http_models import HttpLLM
+from llama_index.core import Settings
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.llms.types import ChatMessage, CitationBlock, TextBlock, ThinkingBlock
 from llama_index.core.bridge.pydantic import BaseModel
@@ -28,11 +29,12 @@ from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
 from llama_index.core.instrumentation.events.synthesis import SynthesizeEndEvent
+from llama_index.core.llms import MockLLM
 from llama_index.core.llms.callbacks import llm_chat_callback
 from llama_index.core.node_parser import TokenTextSplitter
 from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine, SubQuestionQueryEngine
 from llama_index.core.question_gen.types import BaseQuestionGenerator, SubQuestion
-from llama_index.core.response_synthesizers import get_response_synthesizer
+from llama_index.core.response_synthesizers import ResponseMode, get_response_synthesizer
 from llama_index.core.schema import ImageNode, MetadataMode, NodeWithScore, TextNode
 from llama_index.core.tools import QueryEngineTool
 from openai import InternalServerError, OpenAIError
@@ -785,6 +787,21 @@ async def test_engines_for_pictures_and_words_count_too(bank: MemoryBank, kind: 
         (request,) = server.requests
     assert ("Source 3:\nuser: The violin" if kind == "citation" else "[3] 2025-03-05 Wed") in request.prompt
     assert cited_in(bank) == [(1, 3)]
+
+
+def test_nodes_that_come_back_as_they_are_are_no_answer(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Settings, "_llm", MockLLM())
+    retriever = SecomRetriever(bank, ANN, k=3, order="time")
+    engine = RetrieverQueryEngine.from_args(
+        retriever, response_mode=ResponseMode.CONTEXT_ONLY, node_postprocessors=[CitationNumberer(bank)]
+    )
+    with CitationReward(bank, markers="strip") as reward:
+        context = engine.query(QUERY)
+        assert str(context).startswith("[1] 2025-03-03 Mon")
+        assert cited_in(bank) == []
+        # What another model makes of them is the answer.
+        assert [each.kind for each in reward.take_in("Marta [1].", context.source_nodes)] == ["recorded"]
+    assert cited_in(bank) == [(1,)]
 
 
 @pytest.mark.slow
