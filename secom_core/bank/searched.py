@@ -16,8 +16,9 @@ from ..layers import Layer
 from ..memory import RecallOptions
 from ..ranking import Candidate, ScopeIndex
 from ..ranking.memory_table import Shown
-from ..text.dates import Span, spans
+from ..text.dates import Span
 from ..text.intents import Subject, subject
+from ..text.periods import days_asked
 from ..vectors import DocumentPlace
 from .scope_cache import LoadedScope
 
@@ -151,7 +152,7 @@ def about_of(searched: SearchedScope, query: str, now: datetime, *, follows: boo
         follows: whether anything was said before it.
     """
     about = subject(query, follows=follows)
-    return about, spans(query, now.date(), searched.index.indexes.table.years) if about == "days" else ()
+    return about, days_asked(query, now.date(), searched.index.indexes.table.years) if about == "days" else ()
 
 
 def finds_of(

@@ -17,9 +17,10 @@ from ..indexes.top import distinct
 from ..indexes.vector import VectorIndex
 from ..memory import Memory
 from ..protocols import Vectors
-from ..text.dates import Span, spans
+from ..text.dates import Span
 from ..text.intents import asks_again, asks_of_replies
 from ..text.list_items import item_asked, item_span
+from ..text.periods import days_named
 from ..vectors import DocumentPlace
 from .dialogue import LEANT_ON
 from .passage_table import PassageTable, Rows
@@ -262,7 +263,7 @@ class ScopeSearch:
     @cached_property
     def _days(self) -> list[Span]:
         """The days that the query asks for."""
-        return spans(self.query, self.now.date() if self.now else None, self._table.years)
+        return days_named(self.query, self.now.date() if self.now else None, self._table.years)
 
     @cached_property
     def _dates(self) -> Column:

@@ -114,6 +114,26 @@ _AGO: Final = regex(
 _AGO_SIGNS: Final = signs("ago|back|earlier|前")
 _WEEKDAY_SIGNS: Final = ("day",)
 _LAST_WEEKDAY: Final = regex(r"\b(?:last|on|this past) (?P<name>mon|tue|wed|thu|fri|sat|sun)[a-z]*day\b", re.I)
+_IN_FULL: Final = "january february march april may june july august september october november december".split()
+
+MONTH_NUMBERS: Final = {
+    **{name: number for number, name in enumerate(_MONTHS, 1)},
+    **{name.lower(): number for names in _OTHER_MONTHS.values() for name, number in names.items()},
+    **{name: number for number, name in enumerate(_IN_FULL, 1)},
+    "sept": 9,
+}
+"""The month that each name means, in small letters."""
+
+WEEKDAY_NUMBERS: Final = {
+    name: number
+    for names in (
+        "monday tuesday wednesday thursday friday saturday sunday".split(),
+        *_OTHER_WEEKDAYS.values(),
+    )
+    for number, name in enumerate(names)
+}
+"""The number of each weekday, from Monday, 0, in small letters."""
+
 _ANY_WEEKDAY: Final = {language: rf"(?P<{language}>{'|'.join(names)})\b" for language, names in _OTHER_WEEKDAYS.items()}
 _OTHER_WEEKDAY: Final = regex(
     rf"\b(?:am|letzten|vorigen) {_ANY_WEEKDAY['german']}|\bel {_ANY_WEEKDAY['spanish']}"
@@ -124,7 +144,7 @@ _OTHER_WEEKDAY_SIGNS: Final = tuple(name for names in _OTHER_WEEKDAYS.values() f
 _COUNTED: Final = _LAST_WEEKDAY, _OTHER_WEEKDAY, _AGO
 
 
-def _calendar(year: int, month: int | None = None, day: int | None = None) -> tuple[date, date]:
+def calendar_days(year: int, month: int | None = None, day: int | None = None) -> tuple[date, date]:
     """First and last day of a year, a month or a day; a `ValueError` where there is none such."""
     first_month, last_month = (1, 12) if month is None else (month, month)
     first_day, last_day = (1, calendar.monthrange(year, last_month)[1]) if day is None else (day, day)
@@ -132,12 +152,12 @@ def _calendar(year: int, month: int | None = None, day: int | None = None) -> tu
 
 
 def _year(today: date, back: int) -> tuple[date, date]:
-    return _calendar(today.year - back)
+    return calendar_days(today.year - back)
 
 
 def _month(today: date, back: int) -> tuple[date, date]:
     year, month = divmod(today.year * 12 + today.month - 1 - back, 12)
-    return _calendar(year, month + 1)
+    return calendar_days(year, month + 1)
 
 
 def _week(today: date, back: int) -> tuple[date, date]:
@@ -263,7 +283,7 @@ def _dates(parts: dict[str, str | None], years: list[int]) -> Iterator[tuple[dat
     month = _month_number(named) if named else int(number) if number else None
     for possible in [int(year)] if year else years:
         with suppress(ValueError):
-            yield _calendar(possible, month, int(day) if day else None)
+            yield calendar_days(possible, month, int(day) if day else None)
 
 
 def _month_number(name: str) -> int:
@@ -279,22 +299,25 @@ def _counted(text: str, today: date, *, with_seldom: bool) -> Iterator[tuple[dat
         if is_signed(folded, listed) and pattern.search(text):
             yield period(today, back)
     for match in _LAST_WEEKDAY.finditer(text) if is_signed(folded, _WEEKDAY_SIGNS) else ():
-        yield _last_weekday(today, _WEEKDAYS.index(match["name"].lower()))
+        yield last_weekday(today, _WEEKDAYS.index(match["name"].lower()))
     for match in _OTHER_WEEKDAY.finditer(text) if with_seldom and is_signed(folded, _OTHER_WEEKDAY_SIGNS) else ():
         language = match.lastgroup or ""
-        yield _last_weekday(today, _OTHER_WEEKDAYS[language].index(match[language].lower()))
+        yield last_weekday(today, _OTHER_WEEKDAYS[language].index(match[language].lower()))
     for match in _AGO.finditer(text) if is_signed(folded, _AGO_SIGNS) else ():
         yield _ago(match, today)
 
 
-def _last_weekday(today: date, weekday: int) -> tuple[date, date]:
+def last_weekday(today: date, weekday: int) -> tuple[date, date]:
+    """The last day before ``today`` that is such a weekday, Monday being 0, as first and last day."""
     return _day(today, (today.weekday() - weekday - 1) % 7 + 1)
 
 
 def _ago(match: re.Match[str], today: date) -> tuple[date, date]:
     count, unit = (match["count"] or match["zh"]).lower(), (match["unit"] or match["zh_unit"]).lower()
-    length = _DAYS[unit]
-    number = int(count) if count.isdigit() else _NUMBERS[count]
+    return counted_back(int(count) if count.isdigit() else _NUMBERS[count], _DAYS[unit], today)
+
+
+def counted_back(number: int, length: int, today: date) -> tuple[date, date]:
+    """First and last day of so many times a number of days ago: "two months ago" may be off by half of its unit."""
     middle = today - timedelta(days=min(number, 100) * length)
-    # "Two months ago" is no day: it may be off by half of its unit.
     return middle - timedelta(days=length // 2), middle + timedelta(days=length // 2)

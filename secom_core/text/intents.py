@@ -11,8 +11,8 @@ from functools import cache
 from itertools import chain
 from typing import Final, Literal
 
-from .dates import without_days
 from .patterns import regex
+from .periods import without_periods
 from .terms import terms
 from .wording import folded_case, is_signed, signs, wording
 
@@ -90,6 +90,7 @@ _SAID: Final = wording(
 _DAY_SIGNS: Final = signs(
     "0|1|2|3|4|5|6|7|8|9|day|week|month|year|ago|night|morning|in |since|during|last|gestern|heute|tag|mittwoch|woche"
     "|monat|jahr|im |seit|ayer|hoy|semana|mes|año|el |en |desde|hier|jourd|semaine|mois|anné|an |dernier|depuis"
+    "|between|from |zwischen|von |vom |entre|de |del |du |d'|d’"
     "|今|昨|前|上|本|周|月|日|年|先|曜|おと"
 )
 _NAMES: Final = regex("[ァ-ヺー]{2}|[가-힣]").search
@@ -286,7 +287,7 @@ def subject(query: str, *, follows: bool = False) -> Subject:
 
 def _names_days_alone(query: str) -> bool:
     """Whether a question about what was said tells when, and nothing of what it was about."""
-    rest = without_days(query)
+    rest = without_periods(query)
     return rest != query and not _NAMES(rest) and not _tells_of_others(rest)
 
 
