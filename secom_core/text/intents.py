@@ -90,8 +90,8 @@ _SAID: Final = wording(
 _DAY_SIGNS: Final = signs(
     "0|1|2|3|4|5|6|7|8|9|day|week|month|year|ago|night|morning|in |since|during|last|gestern|heute|tag|mittwoch|woche"
     "|monat|jahr|im |seit|ayer|hoy|semana|mes|año|el |en |desde|hier|jourd|semaine|mois|anné|an |dernier|depuis"
-    "|between|from |zwischen|von |vom |entre|de |del |du |d'|d’"
-    "|今|昨|前|上|本|周|月|日|年|先|曜|おと"
+    "|between|from |over |at |zwischen|von |vom |letzte|vor |am |entre|de |del |du |d'|d’|hace|il y a|l'|l’|ce |le "
+    "|今|昨|前|上|本|周|月|日|年|先|曜|おと|春|夏|秋|冬|末|週|星期|礼|禮|この"
 )
 _NAMES: Final = regex("[ァ-ヺー]{2}|[가-힣]").search
 """What the words below do not tell from those of a conversation."""

@@ -1,7 +1,7 @@
-"""The days that a question asks for: ranges.
+"""The days that a question asks for: ranges, seasons, weekends, and days counted back in more languages.
 
 Beside `secom_core.text.dates`, whose expressions are looked for in all that is said. These are looked for in questions
-only.
+only: a range in any, the others where the question is about what was said then.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date, timedelta
-from functools import partial
 from typing import Final, NamedTuple
 
 from .dates import MONTH_NUMBERS, WEEKDAY_NUMBERS, Span, calendar_days, last_weekday, spans, without_days
 from .patterns import regex
+from .seasons import periods
+from .wording import folded_case, is_signed
 
 _LONGEST: Final = 300
 """How many characters a question has at most that is read for more than single days."""
@@ -28,66 +29,49 @@ def _any(names: Iterable[str]) -> str:
 
 _NTH: Final = r"(?:st|nd|rd|th|er|\.)?"
 _YEAR: Final = r"(?:19|20)\d\d"
-_THE: Final = r"(?:(?:the|dem|den|el|le)\s)?"
 _MONTH: Final = _any(MONTH_NUMBERS)
-# One end of a range: a date, a month, a year, a day whose month the other end tells, or a weekday.
-_END: Final = (
-    rf"(?:\d{{4}}-\d\d?-\d\d?|\d\d?\.\d\d?\.(?:{_YEAR}\b)?"
-    rf"|{_THE}(?:\d\d?{_NTH}\s(?:(?:of|de)\s)?)?(?:{_MONTH})\b(?:\.(?=\s))?(?:\s\d\d?(?:st|nd|rd|th)?\b(?!:))?"
-    rf"(?:,?\s(?:(?:of|del?)\s)?{_YEAR}\b)?"
-    rf"|{_YEAR}\b|{_THE}(?:{_any(WEEKDAY_NUMBERS)})\b|{_THE}\d\d?{_NTH}(?![\d:]))"
-)
-_PARTS: Final = regex(
-    rf"(?P<iso>\d{{4}})-(?P<number>\d\d?)-(?P<iso_day>\d\d?)|(?P<day>\d\d?)\.(?P<numeral>\d\d?)\.(?P<numeral_year>\d{{4}})?"
-    rf"|{_THE}(?:(?P<before>\d\d?){_NTH}\s(?:(?:of|de)\s)?)?(?P<month>{_MONTH})\.?(?:\s(?P<after>\d\d?)(?:st|nd|rd|th)?)?"
-    rf"(?:,?\s(?:(?:of|del?)\s)?(?P<year>{_YEAR}))?"
-    rf"|(?P<whole>{_YEAR})|{_THE}(?P<weekday>{_any(WEEKDAY_NUMBERS)})|{_THE}(?P<bare>\d\d?){_NTH}",
+# One end of a range: a date, a month, a year, a weekday, or a day whose month the other end tells.
+_ENDS: Final = regex(
+    r"(?<![\w.:/])(?:"
+    r"(?P<iso>\d{4})-(?P<number>\d\d?)-(?P<iso_day>\d\d?)"
+    rf"|(?P<day>\d\d?)\.(?P<numeral>\d\d?)\.(?P<numeral_year>{_YEAR})?"
+    rf"|(?P<whole>{_YEAR})"
+    rf"|(?:(?:the|dem|den|el|le)\s)?(?:(?:(?P<before>\d\d?){_NTH}\s(?:(?:of|de)\s)?)?(?P<month>{_MONTH})\b\.?"
+    rf"(?:\s(?P<after>\d\d?)(?:st|nd|rd|th)?(?![\w:]))?(?:,?\s(?:(?:of|del?)\s)?(?P<year>{_YEAR}))?"
+    rf"|(?P<weekday>{_any(WEEKDAY_NUMBERS)})|(?P<bare>\d\d?){_NTH})"
+    r")(?![\w:/])",
     re.I,
 )
 _SIGN_NUMBER: Final = r"(?:\d\d?|[一二三四五六七八九十]{1,3})"
-_SIGN_END: Final = (
-    rf"(?:(?:\d{{4}}[年년]|去年|今年)\s?(?:的|の)?(?:{_SIGN_NUMBER}[月월]份?(?:\s?{_SIGN_NUMBER}[日号號일])?)?"
-    rf"|{_SIGN_NUMBER}[月월]份?(?:\s?{_SIGN_NUMBER}[日号號일])?|{_SIGN_NUMBER}[日号號일])"
+_SIGN_ENDS: Final = regex(
+    r"(?<!\d)(?:(?:(?P<year>\d{4})[年년]|(?P<past>去年)|(?P<present>今年))\s?[的の]?)?"
+    rf"(?:(?P<month>{_SIGN_NUMBER})[月월]份?(?:\s?(?P<day>{_SIGN_NUMBER})[日号號일])?|(?P<bare>{_SIGN_NUMBER})[日号號일])"
+    r"|(?P<whole>\d{4})[年년]"
 )
-_SIGN_PARTS: Final = regex(
-    rf"(?:(?:(?P<year>\d{{4}})[年년]|(?P<past>去年)|(?P<present>今年))\s?(?:的|の)?)?"
-    rf"(?:(?P<month>{_SIGN_NUMBER})[月월]份?)?(?:\s?(?P<day>{_SIGN_NUMBER})[日号號일])?"
-)
+_OPENING: Final = 12
+"""How many characters the word before a range has at most."""
 
+_BETWEEN: Final = "\0"
+"""Stands between what is before the first end of a range and what is before the last one."""
 
-def _between(opening: str, middle: str) -> re.Pattern[str]:
-    return regex(rf"\b(?:{opening})\s?(?P<first>{_END})\s(?:{middle})\s?(?P<last>{_END})", re.I)
-
-
-_RANGES: Final = (
-    _between("between", "and"),
-    _between("from", "(?:up )?(?:to|until|till|through)"),
-    _between("zwischen", "und"),
-    _between("vo[nm]", "bis(?: zum)?"),
-    _between("entre", "y|e|et"),
-    _between("desde|del?", "al?|hasta"),
-    _between("depuis|de|du|d['’]", "à|au|jusqu['’](?:à|au|en)"),
-    regex(
-        rf"(?<![\w.-])(?P<first>{_END})(?:\s?[-–—]\s?|\s(?:to|through|until|till|bis|al?|au)\s)(?P<last>{_END})", re.I
-    ),
-    regex(
-        rf"(?:从|從|在|自)?(?P<first>{_SIGN_END})\s?(?:到|至|から|부터|[-–—~〜～])\s?(?P<last>{_SIGN_END})"
-        "(?:之间|之間|期间|期間|为止|の間|の?間|まで|까지|사이)?"
-    ),
-    regex(rf"(?P<first>{_SIGN_END})(?:和|与|跟|と)(?P<last>{_SIGN_END})(?:之间|之間|の間|期间)"),
-)
-_DASHED: Final = _RANGES[7]
-"""Without a word before it, only what tells a day and a month is a range."""
-
-_SINCE: Final = (
-    regex(rf"\b(?:since|seit|desde|depuis)\s(?P<first>{_END})", re.I),
-    regex(rf"(?:从|從|自)?(?P<first>{_SIGN_END})(?:以来|以來|以降|から|부터|起)"),
-)
-_OPENINGS: Final = regex(
-    r"\b(?:between|from|zwischen|von|vom|entre|desde|del?|du|depuis|since|seit)\b|\bd['’]|[-–—~〜～]|\b(?:to|bis|until)\b"
-    "|[到至和与跟とか부]|以",
+# Without a word before it, only what tells a day and a month is a range.
+_JOINTS: Final = regex(
+    r"(?:\b(?:between\s\0\sand|from\s\0\s(?:up\s)?(?:to|until|till|through)|zwischen\s\0\sund|vo[nm]\s\0\sbis(?:\szum)?"
+    r"|entre\s\0\s(?:y|e|et)|(?:desde|del?)\s\0\s(?:al?|hasta)|(?:depuis|de|du)\s\0\s(?:à|au)|d['’]\0\s(?:à|au))"
+    r"|(?P<bare>\0)\s(?:to|through|until|till|bis|al?|au))\s\Z"
+    r"|(?:\b(?:between|from|vo[nm]|del?|du)\s)?(?P<dashed>\0)\s?[-–—]\s?\Z",
     re.I,
 )
+_SIGN_JOINTS: Final = regex(r"[从從在自]?\0\s?(?:[到至和与與跟と]|から|부터|[-–—~〜～])\s?\Z")
+_CLOSINGS: Final = regex("(?:之间|之間|期间|期間|为止|為止|の?間|まで|까지|사이)?")
+_SINCE: Final = regex(r"\b(?:since|seit|desde|depuis)\s$", re.I)
+_SIGN_SINCE: Final = regex("以来|以來|以降|から|부터|起")
+_SIGN_OPENING: Final = regex("[从從自]?$")
+_NOTHING: Final = regex("")
+_KINDS: Final = (_ENDS, _JOINTS), (_SIGN_ENDS, _SIGN_JOINTS)
+_OPEN_KINDS: Final = (_ENDS, _SINCE, _NOTHING), (_SIGN_ENDS, _SIGN_OPENING, _SIGN_SINCE)
+_HINTS: Final = (*{name[:3] for name in (*MONTH_NUMBERS, *WEEKDAY_NUMBERS)}, *"0123456789月日号號")
+"""One of these stands in whatever names an end."""
 
 
 class _Day(NamedTuple):
@@ -122,7 +106,8 @@ def days_asked(text: str, today: date, years: Iterable[int] = ()) -> list[Span]:
     years = list(years)
     found, rest = _ranges(text, today, years)
     since, rest = _since(rest, today)
-    return list(dict.fromkeys([*found, *since, *spans(rest, today, years)]))
+    counted, rest = periods(rest, today)
+    return list(dict.fromkeys([*found, *since, *counted, *spans(rest, today, years)]))
 
 
 def without_periods(text: str) -> str:
@@ -130,6 +115,7 @@ def without_periods(text: str) -> str:
     some_day = date(2024, 7, 3)
     _, text = _ranges(text, some_day, [some_day.year])
     _, text = _since(text, some_day)
+    _, text = periods(text, some_day)
     return without_days(text)
 
 
@@ -137,39 +123,57 @@ def _ranges(text: str, today: date | None, years: list[int], *, weekdays: bool =
     """The ranges of a question, and the rest of it; weekdays are a range only in what asks for what was said then."""
     found: list[Span] = []
     possible = years or ([today.year] if today else [])
-
-    def taken(match: re.Match[str], *, needs_day: bool) -> str:
-        ends = _ends(match, today)
-        if (
-            ends is None
-            or (ends[0].weekday is not None and not weekdays)
-            or (needs_day and (None in (ends[1].month, ends[1].day) or ends[0].day is None))
-        ):
-            return match[0]
-        read = [(first.toordinal(), last.toordinal()) for first, last in _spanned(*ends, possible, today)]
-        found.extend(read)
-        return " " if read else match[0]
-
-    if len(text) <= _LONGEST and _OPENINGS.search(text):
-        for pattern in _RANGES:
-            text = pattern.sub(partial(taken, needs_day=pattern is _DASHED), text)
+    for ends, joints in _KINDS if _may_tell_days(text) else ():
+        rest, at = "", 0
+        first: re.Match[str] | None = None
+        for last in ends.finditer(text):
+            joint = _joint(text, at, first, last, joints)
+            days = _completed(_day(first, today), _day(last, today)) if first and joint else None
+            spanned = list(_spanned(*days, possible, today)) if joint and days and _joins(joint, days, weekdays) else []
+            if first and joint and spanned:
+                found += [(begin.toordinal(), end.toordinal()) for begin, end in spanned]
+                opening = joint.string.index(_BETWEEN) - joint.start()
+                rest += f"{text[at : first.start() - opening]} "
+                closing = _CLOSINGS.match(text, last.end())
+                at, first = closing.end() if closing else last.end(), None
+            else:
+                first = last
+        text = rest + text[at:]
     return found, text
+
+
+def _joint(
+    text: str, at: int, first: re.Match[str] | None, last: re.Match[str], joints: re.Pattern[str]
+) -> re.Match[str] | None:
+    """What makes a range of two ends: the word before them, and the one between."""
+    if first is None:
+        return None
+    before = text[max(at, first.start() - _OPENING) : first.start()]
+    return joints.search(f"{before}{_BETWEEN}{text[first.end() : last.start()]}")
 
 
 def _since(text: str, today: date) -> tuple[list[Span], str]:
     """The time from a day to the present one, and the rest of the question."""
-    found: list[Span] = []
+    for ends, before, after in _OPEN_KINDS if _may_tell_days(text) else ():
+        for end in ends.finditer(text):
+            opening, closing = before.search(text[: end.start()]), after.match(text, end.end())
+            begins = [first for first in _firsts(_day(end, today), today) if first <= today]
+            if opening and closing and begins:
+                rest = f"{text[: opening.start()]} {text[closing.end() :]}"
+                return [(begins[0].toordinal(), today.toordinal())], rest
+    return [], text
 
-    def taken(match: re.Match[str]) -> str:
-        day = _day(match["first"], today)
-        begins = [first for first in _firsts(day, today) if first <= today] if day else []
-        found.extend((first.toordinal(), today.toordinal()) for first in begins[:1])
-        return " " if begins else match[0]
 
-    if len(text) <= _LONGEST and _OPENINGS.search(text):
-        for pattern in _SINCE:
-            text = pattern.sub(taken, text)
-    return found, text
+def _may_tell_days(text: str) -> bool:
+    return len(text) <= _LONGEST and is_signed(folded_case(text), _HINTS)
+
+
+def _joins(joint: re.Match[str], days: tuple[_Day, _Day], weekdays: bool) -> bool:
+    """Whether what stands at two ends makes a range of them."""
+    parts = joint.groupdict()
+    if parts.get("bare") or parts.get("dashed"):
+        return all(day.month and day.day for day in days)
+    return weekdays or days[0].weekday is None
 
 
 def _firsts(day: _Day, today: date) -> Iterator[date]:
@@ -182,50 +186,43 @@ def _firsts(day: _Day, today: date) -> Iterator[date]:
             yield calendar_days(year, day.month, day.day)[0]
 
 
-def _ends(match: re.Match[str], today: date | None) -> tuple[_Day, _Day] | None:
-    """What the ends of a range tell, each completed by the other; nothing where they do not fit together."""
-    first, last = _day(match["first"], today), _day(match["last"], today)
-    if first is None or last is None or (first.weekday is None) != (last.weekday is None):
-        return None
-    if first.weekday is None:
-        if first.month is None and first.day is not None:
-            first = first._replace(month=last.month if last.day is not None else None, year=last.year)
-        if last.month is None and last.day is not None:
-            last = last._replace(month=first.month if first.day is not None else None)
-        if not all(day.month or (day.year and day.day is None) for day in (first, last)):
-            return None
-    return first, last
+def _completed(first: _Day, last: _Day) -> tuple[_Day, _Day] | None:
+    """The ends of a range, each completed by the other; nothing where they do not fit together."""
+    if first.weekday is not None or last.weekday is not None:
+        return (first, last) if first.weekday is not None and last.weekday is not None else None
+    if first.month is None and first.day is not None:
+        first = first._replace(month=last.month if last.day is not None else None, year=last.year)
+    if last.month is None and last.day is not None:
+        last = last._replace(month=first.month if first.day is not None else None)
+    is_whole = all(day.month or (day.year and day.day is None) for day in (first, last))
+    return (first, last) if is_whole else None
 
 
-def _day(text: str, today: date | None) -> _Day | None:
+def _day(end: re.Match[str], today: date | None) -> _Day:
     """What one end of a range tells."""
-    signs = _SIGN_PARTS.fullmatch(text)
-    if signs is not None:
-        year = int(signs["year"]) if signs["year"] else None
-        if (signs["past"] or signs["present"]) and today is not None:
-            year = today.year - bool(signs["past"])
-        return _Day(year, *(_number(signs[part]) if signs[part] else None for part in ("month", "day")))
-    parts = _PARTS.fullmatch(text)
-    if parts is None:
-        return None
-    if parts["weekday"]:
+    parts = end.groupdict()
+    if parts.get("weekday"):
         return _Day(weekday=WEEKDAY_NUMBERS[parts["weekday"].lower()])
     year, day, month = (
-        next((int(parts[name]) for name in names if parts[name]), None)
+        next((_number(parts[name]) for name in names if parts.get(name)), None)
         for names in (
             ("iso", "year", "whole", "numeral_year"),
             ("iso_day", "day", "before", "after", "bare"),
-            ("number", "numeral"),
+            ("number", "numeral", "month"),
         )
     )
-    return _Day(year, MONTH_NUMBERS[parts["month"].lower()] if parts["month"] else month, day)
+    if today and (parts.get("past") or parts.get("present")):
+        year = today.year - bool(parts["past"])
+    return _Day(year, month, day)
 
 
-def _number(signs: str) -> int:
-    """A number of at most two digits, also in Chinese characters."""
-    if signs.isdecimal():
-        return int(signs)
-    tens, ten, ones = signs.rpartition("十")
+def _number(text: str) -> int:
+    """The number of a month by its name, or a number of at most two Chinese characters, or in digits."""
+    if text.isdecimal():
+        return int(text)
+    if text.lower() in MONTH_NUMBERS:
+        return MONTH_NUMBERS[text.lower()]
+    tens, ten, ones = text.rpartition("十")
     return (_HAN.get(tens, 1) * 10 if ten else 0) + _HAN.get(ones, 0)
 
 

@@ -1,0 +1,187 @@
+"""Times that a question counts from its own day beyond those of `secom_core.text.dates`: seasons, weekends, more of
+the past, in English, German, Spanish, French, Chinese and Japanese.
+
+Seasons are those of the north, by whole months: spring begins on 1 March.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
+from typing import Final, TypeAlias
+
+from .dates import Span, counted_back
+from .patterns import regex
+from .wording import folded_case, is_signed, signs, wording
+
+_Days: TypeAlias = Iterator[tuple[date, date]]
+
+_SEASONS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            "spring frühling frühjahr primavera printemps 春",
+            "summer sommer verano été 夏",
+            "autumn fall herbst otoño automne 秋",
+            "winter invierno hiver 冬",
+        )
+    )
+    for name in names.split()
+}
+_LATIN: Final = "|".join(name for name in _SEASONS if len(name) > 1)
+_LAST: Final = r"(?P<last>last|past|previous|letzte[nrs]?|vorige[nrs]?|vergangene[nrs]?)"
+_AFTER: Final = r"(?:\s(?P<after>pasad[oa]|derni(?:er|ère)|passé))"
+_SEASON: Final = regex(
+    rf"\b(?:{_LAST}\s|(?P<in>(?:in|during|over|this|im|diese[nm]|el|la|en|este|esta|au|le|ce|cet)\s(?:the\s)?|l['’]))?"
+    rf"(?P<season>{_LATIN})\b{_AFTER}?(?:\s(?:of\s|del?\s)?(?P<year>(?:19|20)\d\d))?\b",
+    re.I,
+)
+_SIGN_SEASON: Final = regex(
+    r"(?:(?P<year>(?:19|20)\d\d)年的?の?|(?P<past>去年|昨年)的?の?|今年的?の?|(?P<last>上一?[个個]|前の)|这个?|這個?|この)?"
+    r"(?P<season>[春夏秋冬])(?:[天季]|(?=に|は|の|、))"
+)
+_WEEKEND: Final = regex(
+    rf"\b(?:{_LAST}|(?:on|at|over|during)\sthe|on|this|am|dieses|el|este|le|ce)\s"
+    rf"(?:week-?end|wochenende|fin\sde\ssemana)\b{_AFTER}?",
+    re.I,
+)
+_SIGN_WEEKEND: Final = regex(r"(?P<last>上个?|上個?|先)?(?:这个?|這個?|この|今|本)?(?:周|週)末")
+_SIGN_WEEKDAY: Final = regex(
+    r"(?P<last>上个?|上個?)?(?:这个?|這個?|本)?(?:周|週|星期|礼拜|禮拜)(?P<day>[一二三四五六日天])"
+    r"|(?P<before>先週の?)?(?P<kanji>[月火水木金土日])曜日?"
+)
+_NUMBERS: Final = {
+    name: number
+    for names in (
+        "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+        "un dos tres cuatro cinco seis siete ocho nueve diez once doce",
+        "un deux trois quatre cinq six sept huit neuf dix onze douze",
+        "一 二 三 四 五 六 七 八 九 十 十一 十二",
+    )
+    for number, name in enumerate(names.split(), 1)
+} | {"einem": 1, "einer": 1, "una": 1, "une": 1, "两": 2, "兩": 2, "ein paar": 3, "quelques": 3, "unos": 3, "unas": 3}
+_COUNT: Final = rf"(?:\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+_UNITS: Final = {
+    **dict.fromkeys(("tag", "día", "jour", "天", "日"), 1),
+    **dict.fromkeys(("woche", "semana", "semaine", "周", "週"), 7),
+    **dict.fromkeys(("monat", "mes", "mois", "月"), 30),
+    **dict.fromkeys(("jahr", "año", "an", "année", "年"), 365),
+}
+_AGO: Final = regex(
+    rf"\b(?:vor|hace|il y a)\s(?P<count>{_COUNT})\s"
+    r"(?:(?P<unit>tag|woche|monat|jahr|día|semana|mes|año|jour|semaine|mois|année|an)(?:en|es|e|n|s)?)\b"
+    rf"|(?P<number>{_COUNT})(?:か|カ|ヶ|ケ|ヵ|箇|個|个)?(?P<of>[天日周週月年])間?(?:前|以前|之前)",
+    re.I,
+)
+_HALF_A_YEAR: Final = wording("half a year ago|vor einem halben jahr|hace medio año", anywhere="半年(?:前|以前|之前)")
+_SINGLE: Final = tuple(
+    (wording(phrases, anywhere=anywhere), days)
+    for phrases, anywhere, days in (
+        ("vorvorgestern", "大前天|一昨々日|さきおととい", 3),
+        ("antes de ayer|antier", "", 2),
+    )
+)
+_WEEK_BEFORE_LAST: Final = wording(
+    "(?:the )?week before last|vorletzte[nr]? woche|semana antepasada", anywhere="上上个?(?:周|星期|礼拜)|先々週"
+)
+
+_SIGNS: Final = signs(
+    "spring|summer|autumn|fall|winter|frühling|frühjahr|sommer|herbst|primavera|verano|otoño|invierno|printemps|été"
+    "|automne|hiver|春|夏|秋|冬|weekend|week-end|wochenende|fin de|末|周|週|星期|礼|禮|曜|vor |hace|il y a|前|half"
+    "|ayer|antier|さき|一昨|before last|vorletzte|antepasada|先"
+)
+
+
+def periods(text: str, today: date) -> tuple[list[Span], str]:
+    """The spans of days that these expressions of a question mean, and the rest of it.
+
+    Args:
+        text: a question about what was said then.
+        today: the day on which it is asked.
+    """
+    found: list[Span] = []
+
+    def taken(read: Callable[[re.Match[str], date], _Days]) -> Callable[[re.Match[str]], str]:
+        def replaced(match: re.Match[str]) -> str:
+            days = list(read(match, today))
+            found.extend((first.toordinal(), last.toordinal()) for first, last in days)
+            return " " if days else match[0]
+
+        return replaced
+
+    if 200 < today.year < 9900 and is_signed(folded_case(text), _SIGNS):
+        for pattern, read in _FORMS:
+            text = pattern.sub(taken(read), text)
+    return found, text
+
+
+def _days_back(days: int) -> Callable[[re.Match[str], date], _Days]:
+    return lambda match, today: iter([(today - timedelta(days),) * 2])
+
+
+def _week_before_last(match: re.Match[str], today: date) -> _Days:
+    monday = today - timedelta(today.weekday() + 14)
+    yield monday, monday + timedelta(6)
+
+
+def _half_a_year(match: re.Match[str], today: date) -> _Days:
+    yield counted_back(6, 30, today)
+
+
+def _ago(match: re.Match[str], today: date) -> _Days:
+    count, unit = (match["count"] or match["number"]).lower(), (match["unit"] or match["of"]).lower()
+    yield counted_back(int(count) if count.isdecimal() else _NUMBERS[count], _UNITS[unit], today)
+
+
+def _season(match: re.Match[str], today: date) -> _Days:
+    """The season of a year; or the last that is over, where it is called the last; or else the last that has begun."""
+    parts, number = match.groupdict(), _SEASONS[match["season"].lower()]
+    is_last = parts["last"] or parts.get("after")
+    if parts["year"] or parts.get("past"):
+        year = int(parts["year"]) if parts["year"] else today.year - 1
+        # A winter is called by the year that it begins in, or ends in.
+        yield from (_months(each, number) for each in ((year - 1, year) if number == _WINTER else (year,)))
+    elif is_last or "in" not in parts or parts["in"]:
+        recent = (_months(today.year - back, number) for back in range(3))
+        yield next(days for days in recent if (days[1] < today if is_last else days[0] <= today))
+
+
+_WINTER: Final = 3
+
+
+def _months(year: int, season: int) -> tuple[date, date]:
+    first = date(year, 3 * season + 3, 1)
+    following = date(year + (season == _WINTER), (3 * season + 5) % 12 + 1, 1)
+    return first, following - timedelta(1)
+
+
+def _weekend(match: re.Match[str], today: date) -> _Days:
+    saturday = today - timedelta((today.weekday() - 5) % 7)
+    is_last = match["last"] or match.groupdict().get("after")
+    if is_last and today.weekday() >= 5:
+        saturday -= timedelta(7)
+    yield saturday, saturday + timedelta(1)
+
+
+def _weekday(match: re.Match[str], today: date) -> _Days:
+    weekday = "月火水木金土日".index(match["kanji"]) if match["kanji"] else "一二三四五六日天".index(match["day"]) % 7
+    if match["day"] == "天":
+        weekday = 6
+    if match["last"] or match["before"]:
+        yield (today - timedelta(today.weekday() + 7 - weekday),) * 2
+    else:
+        yield (today - timedelta((today.weekday() - weekday - 1) % 7 + 1),) * 2
+
+
+_FORMS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days]], ...]] = (
+    *((pattern, _days_back(days)) for pattern, days in _SINGLE),
+    (_WEEK_BEFORE_LAST, _week_before_last),
+    (_HALF_A_YEAR, _half_a_year),
+    (_AGO, _ago),
+    (_SEASON, _season),
+    (_SIGN_SEASON, _season),
+    (_WEEKEND, _weekend),
+    (_SIGN_WEEKEND, _weekend),
+    (_SIGN_WEEKDAY, _weekday),
+)

@@ -1,0 +1,150 @@
+"""Seasons, weekends and days counted back, in questions about what was said then."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from secom_core.text.intents import subject
+from secom_core.text.periods import days_asked, days_named
+
+FRIDAY = date(2026, 11, 20)
+SPANS = {
+    ("2026-03-01", "2026-05-31"): """
+        What did we talk about last spring?
+        Worüber haben wir letzten Frühling gesprochen?
+        ¿De qué hablamos la primavera pasada?
+        De quoi avons-nous parlé le printemps dernier ?
+        今年春天我们聊了什么？
+        今年の春に何を話しましたか
+        """,
+    ("2026-06-01", "2026-08-31"): """
+        What did we talk about last summer?
+        What did we talk about this summer?
+        What did we talk about in the summer?
+        Worüber haben wir im Sommer gesprochen?
+        ¿De qué hablamos el verano pasado?
+        De quoi avons-nous parlé l'été dernier ?
+        De quoi avons-nous parlé cet été ?
+        上个夏天我们聊了什么？
+        """,
+    ("2025-06-01", "2025-08-31"): """
+        What did we talk about in the summer of 2025?
+        What did we discuss in summer 2025?
+        Worüber haben wir im Sommer 2025 gesprochen?
+        ¿De qué hablamos en el verano de 2025?
+        去年夏天我们聊了什么？
+        去年の夏に何を話しましたか
+        """,
+    ("2025-09-01", "2025-11-30"): """
+        What did we talk about last autumn?
+        What did we talk about last fall?
+        """,
+    ("2025-12-01", "2026-02-28"): """
+        What did we talk about last winter?
+        De quoi avons-nous parlé en hiver ?
+        """,
+    ("2026-11-14", "2026-11-15"): """
+        What did we talk about on the weekend?
+        What did we talk about at the weekend?
+        What did we talk about last weekend?
+        Worüber haben wir am Wochenende gesprochen?
+        Worüber haben wir letztes Wochenende gesprochen?
+        ¿De qué hablamos el fin de semana pasado?
+        De quoi avons-nous parlé le week-end dernier ?
+        周末我们聊了什么？
+        上周末我们聊了什么？
+        先週末に何を話しましたか
+        """,
+    ("2026-11-18", "2026-11-18"): """
+        What did we talk about the day before yesterday?
+        Worüber haben wir vorgestern gesprochen?
+        ¿De qué hablamos anteayer?
+        ¿De qué hablamos antes de ayer?
+        De quoi avons-nous parlé avant-hier ?
+        前天我们聊了什么？
+        一昨日何を話しましたか
+        水曜日に何を話しましたか
+        """,
+    ("2026-11-17", "2026-11-17"): """
+        大前天我们聊了什么？
+        """,
+    ("2026-11-11", "2026-11-11"): """
+        上周三我们聊了什么？
+        先週の水曜日に何を話しましたか
+        """,
+    ("2026-11-02", "2026-11-08"): """
+        What did we talk about the week before last?
+        Worüber haben wir vorletzte Woche gesprochen?
+        上上周我们聊了什么？
+        """,
+    ("2026-05-09", "2026-06-08"): """
+        What did I say six months ago?
+        Was habe ich vor sechs Monaten gesagt?
+        ¿De qué hablamos hace seis meses?
+        De quoi avons-nous parlé il y a six mois ?
+        半年前我们聊了什么？
+        六ヶ月前に何を話しましたか
+        """,
+    ("2026-11-03", "2026-11-09"): """
+        Worüber haben wir vor zwei Wochen gesprochen?
+        ¿De qué hablamos hace dos semanas?
+        2週間前に何を話しましたか
+        """,
+}
+
+
+def asked(text: str, today: date) -> list[tuple[str, str]]:
+    return [
+        (str(date.fromordinal(first)), str(date.fromordinal(last))) for first, last in days_asked(text, today, [2026])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [(line.strip(), span) for span, lines in SPANS.items() for line in lines.splitlines() if line.strip()],
+)
+def test_what_it_means(text: str, span: tuple[str, str]) -> None:
+    assert asked(text, FRIDAY) == [span]
+    assert subject(text) == "days"
+
+
+@pytest.mark.parametrize(
+    ("text", "today", "first"),
+    [
+        ("What did we say last summer?", date(2026, 7, 1), "2025-06-01"),
+        ("What did we say this summer?", date(2026, 7, 1), "2026-06-01"),
+        ("What did we say last winter?", date(2026, 1, 10), "2024-12-01"),
+        ("What did we say this winter?", date(2026, 1, 10), "2025-12-01"),
+        ("What did we say last weekend?", date(2026, 11, 21), "2026-11-14"),
+        ("What did we say on the weekend?", date(2026, 11, 21), "2026-11-21"),
+        ("What did we say last weekend?", date(2026, 11, 23), "2026-11-21"),
+    ],
+)
+def test_the_last_one_is_over(text: str, today: date, first: str) -> None:
+    assert [begin for begin, _ in asked(text, today)] == [first]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What did we say about spring rolls?",
+        "Did we talk about the fall of Rome?",
+        "Il a été malade.",
+        "¿De qué hablamos del winter sale?",
+        "Was machst du an Wochenenden?",
+    ],
+)
+def test_what_is_none(text: str) -> None:
+    assert asked(text, FRIDAY) == []
+
+
+def test_they_are_no_dates_of_what_is_asked_about_something_else() -> None:
+    assert days_named("Where do I go skiing in winter?", FRIDAY, [2026]) == []
+
+
+@pytest.mark.parametrize("today", [date.min, date.max, date(2024, 2, 29)])
+def test_the_edges_of_the_calendar(today: date) -> None:
+    for text in ("last winter", "on the weekend", "大前天", "vor 999 Jahren", "week before last", "上周三"):
+        asked(text, today)
