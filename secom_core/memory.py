@@ -158,8 +158,9 @@ def excerpt(passages: Sequence[Passage]) -> str:
 
 
 HitKind = Literal["relevant", "surrounding", "standing", "recent"]
-"""Why a hit is shown: it answers the query; it stands beside what does; it holds of the user whatever is asked, such
-as an instruction; or it was said last."""
+"""Why a hit is shown: it answers the query; it stands beside what does, or is of the day nearest to those that were
+asked about, on which nothing was said; it holds of the user whatever is asked, such as an instruction; or it was said
+last."""
 
 
 @dataclass(frozen=True, slots=True)

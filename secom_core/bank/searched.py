@@ -161,6 +161,8 @@ def finds_of(
     """What may be shown of a scope, with what stands around what was found."""
     index, without = searched.index, searched.exclude
     before = _wanted(index.asked_about(about[0], without, about[1]), without, budget)
+    if options.only_relevant:
+        before = [each for each in before if each.kind != "surrounding"]
     full = options.only_relevant or _fills(found, budget)
     after: Iterable[Candidate] = index.besides(found) if not full else ()
     before += _instructions(index, without, budget) if not options.only_relevant else []

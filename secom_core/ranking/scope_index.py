@@ -331,7 +331,7 @@ class ScopeIndex:
         return self._shown(besides(self._table, rows), found, score=least)
 
     def asked_about(
-        self, subject: Subject, exclude: Collection[str], days: Iterable[tuple[int, int]]
+        self, subject: Subject, exclude: Collection[str], days: Sequence[tuple[int, int]]
     ) -> Iterator[Candidate]:
         """What answers a question about the conversation itself, the most telling first.
 
@@ -340,7 +340,10 @@ class ScopeIndex:
             exclude: ids of turns that are in the prompt already.
             days: that are asked about.
         """
-        return self._shown(asked_about(self._table, subject, exclude, days), relevance=_BY_RULE)
+        rows = asked_about(self._table, subject, exclude, days)
+        # Of other days than those that are asked about.
+        is_near = bool(rows) and rows[0].kind == "surrounding"
+        return self._shown(rows, relevance=_NEAREST if is_near else _BY_RULE)
 
     def instructions(self) -> Iterator[Candidate]:
         """What the user wants of every answer, the newest first."""

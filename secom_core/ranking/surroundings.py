@@ -28,6 +28,9 @@ _RECENT: Final = 60
 _AT_ONCE: Final = 500
 """How many rows of a session, or of days, are read together: no block shows more, and days may be a whole year."""
 
+_NO_DAY: Final = np.iinfo(np.int32).max
+"""Later than any day."""
+
 _INSTRUCTION: Final = STANDING.index("instruction")
 _INSTRUCTIONS: Final = 12
 """How many instructions are looked at, those that came last."""
@@ -63,13 +66,14 @@ def around(table: PassageTable, rows: Rows) -> Rows:
 
 
 def asked_about(
-    table: PassageTable, subject: Subject, exclude: Collection[str], days: Iterable[Span] = ()
+    table: PassageTable, subject: Subject, exclude: Collection[str], days: Sequence[Span] = ()
 ) -> list[Besides]:
     """What answers a question about the conversation itself, the most telling first.
 
     Of the last session: what the user said first on each subject, then the rest of the user's words, then how the
     replies begin. A session of which turns are excluded is the present one, and is not the last.
-    Of the first session, and of days: the same of what was said then.
+    Of the first session, and of days: the same of what was said then. Where nothing was said on these days, what was
+    said on the nearest day before them and after them, as what stands around them.
     Of the user: what holds now (`secom_core.ranking.standing.standing_rows`).
 
     Args:
@@ -79,7 +83,8 @@ def asked_about(
         days: that are asked about.
     """
     if subject == "days":
-        return [Besides(row, "relevant") for row in _gist(table, _said_on(table, days))]
+        said = [Besides(row, "relevant") for row in _gist(table, _said_on(table, days))]
+        return said or [Besides(row, "surrounding") for row in _gist_of_nearest(table, days)]
     if subject == "user":
         return [Besides(row, "standing") for row in holding(table)]
     if subject == "last session":
@@ -167,6 +172,18 @@ def _said_on(table: PassageTable, days: Iterable[Span]) -> Rows:
     for first, last in days:
         on_them |= (table.day >= first) & (table.day <= last)
     return np.array(_in_time(table, np.flatnonzero(on_them & (table.memory >= 0))), dtype=np.int64)
+
+
+def _gist_of_nearest(table: PassageTable, days: Sequence[Span]) -> list[int]:
+    """What was said on the nearest day before these days, and on the nearest one after them, the nearer one first."""
+    there = table.day[(table.memory >= 0) & (table.day > 0) & (table.latest > 0)]
+    if not days or not len(there):
+        return []
+    first, last = min(days, key=lambda span: int(np.minimum(abs(there - span[0]), abs(there - span[1])).min()))
+    before, after = int(there[there < first].max(initial=0)), int(there[there > last].min(initial=_NO_DAY))
+    nearest = [day for day in (before, after) if 0 < day < _NO_DAY]
+    nearest.sort(key=lambda day: first - day if day < first else day - last)
+    return [row for day in nearest for row in _gist(table, _said_on(table, [(day, day)]))]
 
 
 def _gist(table: PassageTable, rows: Rows) -> list[int]:

@@ -127,3 +127,37 @@ def test_a_recall_finds_what_was_said_within_the_range() -> None:
         now = datetime.fromisoformat("2026-11-20T10:00+00:00")
         recall = bank.recall(("a",), "What did we talk about between April and June?", k=1, now=now)
     assert [hit.turns[0].messages[0].text for hit in recall.hits] == ["I adopted a cat."]
+
+
+def _said_on(said: dict[str, str], query: str, **options: object) -> list[tuple[str, str]]:
+    now = datetime.fromisoformat("2026-11-20T10:00+00:00")
+    with MemoryBank.open() as bank:
+        for day, text in said.items():
+            at = datetime.fromisoformat(f"{day}T10:00+00:00")
+            bank.remember(("a",), [("user", text)], session=day, at=at, close=True)
+        recall = bank.recall(("a",), query, now=now, **options)
+    return [(hit.turns[0].messages[0].text, hit.kind) for hit in recall.hits]
+
+
+FAR_AND_NEAR = {
+    "2025-01-05": "I said that six months of rent are due.",
+    "2026-04-30": "I adopted a cat.",
+    "2026-06-20": "I sold my bike.",
+    "2026-10-02": "Six people said no.",
+}
+
+
+def test_where_nothing_was_said_then_the_nearest_days_come_as_such() -> None:
+    found = _said_on(FAR_AND_NEAR, "What did I say six months ago?", k=2)
+    assert found == [("I adopted a cat.", "surrounding"), ("I sold my bike.", "surrounding")]
+
+
+def test_the_nearest_days_are_not_relevant() -> None:
+    found = _said_on(FAR_AND_NEAR, "What did I say six months ago?", only_relevant=True)
+    assert not {"I adopted a cat.", "I sold my bike."} & {text for text, _ in found}
+
+
+def test_days_before_anything_was_said() -> None:
+    assert _said_on({"2026-04-30": "I adopted a cat."}, "What did I say in 2020?", k=1) == [
+        ("I adopted a cat.", "surrounding")
+    ]

@@ -50,7 +50,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
 KINDS: Final[Mapping[HitKind, str]] = MappingProxyType(
     {
         "relevant": "The search found it for this query.",
-        "surrounding": "It is next to a turn that the search found.",
+        "surrounding": "It is next to a turn that the search found, or to the days that were asked about.",
         "standing": "It applies to every question: an instruction, a preference, a fact about the user, or a pin.",
         "recent": "It is one of the latest turns, and the budget had room for it.",
     }
