@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict, Field, field_validator
 
 from secom_core.bank import MemoryBank
+from secom_core.ranking.relevance import chance
 
 from .convert import is_of_bank, to_document, to_hits
 from .impressions import citing_bank, numbered
@@ -21,7 +23,8 @@ class CitationReranker(BaseDocumentCompressor):
 
     The paper's reranker learns from citations (RMM, section 6). A bank that only records citations ranks by its own
     scores. Documents of `SecomRetriever` are scored again, so they may have been stored, fused or reordered in between.
-    The result has copies, in whose metadata the numbers begin at 1 and ``score`` is the new score.
+    The result has copies, in whose metadata the numbers begin at 1 and ``score`` is the new score, which the logistic
+    function maps to values between 0 and 1. It only orders documents; it is not a probability.
 
     Setup: ``pip install ".[langchain]"`` in a clone.
 
@@ -91,7 +94,11 @@ class CitationReranker(BaseDocumentCompressor):
         for document in documents:
             parts.setdefault(document.metadata["secom_memory_id"], []).append(document)
         best = sorted(hits, key=lambda hit: -scores[hit.number])
-        return [_updated(parts[hit.memory.id], to_document(hit, scope), scores[hit.number]) for hit in best]
+        shown = chance(np.array([scores[hit.number] for hit in best])).tolist()
+        return [
+            _updated(parts[hit.memory.id], to_document(hit, scope), score)
+            for hit, score in zip(best, shown, strict=True)
+        ]
 
 
 def _updated(parts: Sequence[Document], current: Document, score: float) -> Document:

@@ -58,6 +58,15 @@ async def ranked(how: str, reranker: CitationReranker, documents: Any, query: st
 both_ways = pytest.mark.parametrize("how", ["sync", "async"])
 
 
+def test_scores_are_from_0_to_1(bank: MemoryBank) -> None:
+    question = "Where did the owl go in May?"
+    found = SecomRetriever(bank=bank, scope=ANN, k=6).invoke(question)
+    assert max(hit.score for hit in bank.recall(ANN, question, k=1).hits) > 1
+    scores = [each.metadata["score"] for each in CitationReranker(bank=bank).compress_documents(found, question)]
+    assert scores == sorted(scores, reverse=True)
+    assert 0 <= scores[-1] < scores[0] <= 1
+
+
 @pytest.mark.slow
 @both_ways
 async def test_the_order_is_that_of_the_papers_reranker_as_it_has_learned(how: str) -> None:
