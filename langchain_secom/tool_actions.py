@@ -6,7 +6,7 @@ from typing import Any
 
 from secom_core.bank import MemoryBank
 from secom_core.context.reading import with_ids
-from secom_core.conversation import Message, Scope
+from secom_core.conversation import NOTE, Message, Scope
 from secom_core.memory import Recall
 
 
@@ -36,7 +36,7 @@ def changed(bank: MemoryBank, scope: Scope, session: str, action: str, text: str
     if action == "correct":
         is_there = bool(bank.turns(scope, turn_ids=[memory_id]))
         return f"Corrected: {memory_id} is now {bank.correct(scope, memory_id, text)}." if is_there else None
-    note = Message(text, role="", speaker="note")
+    note = Message(text, role="", speaker=NOTE)
     [new] = bank.remember(scope, [note], session=session, later=True).turn_ids
     return f"Remembered, as {new}."
 

@@ -23,7 +23,7 @@ from secom_core.context.block import render
 from secom_core.context.packing import MOST_TOKENS
 from secom_core.context.reading import part_of, why_empty
 from secom_core.context.replacing import IN_THE_PROMPT, in_the_prompt, with_numbers
-from secom_core.conversation import Message, Scope, check_scope
+from secom_core.conversation import NOTE, Message, Scope, check_scope
 from secom_core.errors import InvalidInput, InvalidScope, shorten
 from secom_core.memory import Recall, RecallOptions
 
@@ -168,7 +168,7 @@ class _Tools:
         return f"Forgot {memory_id}."
 
     def _new_turn(self, place: _Place, text: str) -> str:
-        note = Message(text, role="", speaker="note")
+        note = Message(text, role="", speaker=NOTE)
         (new,) = place.bank.remember(place.scope, [note], session=self.session).turn_ids
         return new
 

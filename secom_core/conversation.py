@@ -23,6 +23,9 @@ ITEMS: Final = "secom:items"
 """The first part of scopes that hold no conversation: each session is an item, a document with a key. No layer takes
 them in, and a scope is gone with its last item."""
 
+NOTE: Final = "note"
+"""The speaker of a fact that a tool remembers, in a message without a role: the words are those of a language model."""
+
 _PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _DEEPEST: Final = 100
 """How deeply metadata may be nested: what can be written must be readable wherever it is read."""

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..conversation import Turn
+from ..conversation import NOTE, Turn
 from ..errors import StaleIndex
 from ..indexes.postings import digest_of
 from ..memory import Passage
@@ -20,7 +20,7 @@ from ..text.dates import spans
 from ..text.speech import asks, is_non_answer, only_asks, stands
 from .columns import ColumnReader
 from .repeats import Repeats, said
-from .speaking import KINDS, REPLY, SAID_BY_USER, SHORT, STANDING
+from .speaking import KINDS, NOTED, REPLY, SAID_BY_USER, SHORT, STANDING
 from .turn_rows import TurnRows
 from .whole_columns import WholeColumns
 
@@ -196,7 +196,8 @@ class PassageTable(WholeColumns):
         self.stands[row] = STANDING.index(stands(text)) if self.kind[row] == SAID_BY_USER else 0
         self.non_answer[row] = self.kind[row] == REPLY and is_non_answer(passage.message.text)
         self.tokens[row] = self.counter(text)
-        self.said[row] = said(text, int(self.kind[row]))
+        is_note = role == "" and passage.message.speaker == NOTE
+        self.said[row] = said(text, NOTED if is_note else int(self.kind[row]))
         at = passage.message.at or passage.turn.at
         self.moment[row] = at.timestamp() if at else -math.inf
         today = passage.turn.at.date() if passage.turn.at else None

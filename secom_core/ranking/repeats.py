@@ -27,8 +27,8 @@ def said(text: str, kind: int) -> int:
 
     Args:
         text: its words; what has none repeats nothing.
-        kind: who speaks (`PassageTable.kind`): an answer repeats no question, and people do not repeat: who says a
-            thing twice says it on two days.
+        kind: who speaks (`PassageTable.kind`, or `NOTED`): an answer repeats no question, and people do not repeat:
+            who says a thing twice says it on two days.
     """
     if not kind:
         return ALONE

@@ -20,6 +20,9 @@ SAID_BY_USER: Final = 1
 REPLY: Final = 2
 """An assistant, or a tool, answers."""
 
+NOTED: Final = 3
+"""A tool notes a fact (`secom_core.conversation.NOTE`): an utterance in all but that it is noted again to be kept."""
+
 STANDING: Final[tuple[Standing, ...]] = ("", "instruction", "preference", "fact")
 """What `PassageTable.stands` counts by."""
 

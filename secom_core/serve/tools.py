@@ -14,7 +14,7 @@ from pydantic import Field
 from ..bank import BackgroundWriter, MemoryBank
 from ..context.lines import CLOSE, OPEN, day_of, one_line, quoted_turn
 from ..context.reading import part_of, why_empty, with_ids
-from ..conversation import Message, Scope, Turn
+from ..conversation import NOTE, Message, Scope, Turn
 from ..memory import RecallOptions
 from . import operations, requests
 from .grants import Grant
@@ -106,7 +106,7 @@ def found(bank: MemoryBank, grant: Grant, call: Recall, exclude: Sequence[str] =
 
 def _remember(writer: BackgroundWriter, grant: Grant, call: Remember) -> str:
     operations.check_writes(grant)
-    note = Message(call.text, role="", speaker="note")
+    note = Message(call.text, role="", speaker=NOTE)
     [new] = writer.remember(grant.scope, [note], session=call.session).turn_ids
     return f"Remembered, as {new}."
 

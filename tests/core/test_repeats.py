@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from secom_core.bank import MemoryBank
-from secom_core.conversation import Message, Turn
+from secom_core.conversation import NOTE, Message, Turn
 from secom_core.memory import Memory, Recall
 from secom_core.ranking import ScopeIndex
 from secom_core.ranking.repeats import Repeats, said
@@ -222,3 +222,22 @@ def test_a_fact_said_twice_is_found_where_it_was_said_last_and_again_when_that_i
         assert [turn.session for turn in second.turns] == ["d0"]
         assert "318" in second.text
         assert not second.hits[0].repeats
+
+
+def test_a_fact_that_a_tool_noted_again_and_again_is_shown_once() -> None:
+    with MemoryBank.open() as bank:
+        for day in range(3):
+            at = AT + timedelta(days=day)
+            bank.remember(SCOPE, [Message("The cabin's code is 4711.", "", NOTE, at=at)], session="notes")
+        recall = bank.recall(SCOPE, "What is the code of the cabin?")
+    assert recall.text.count("4711") == 1
+    assert "(said 3 times; this is the last)" in recall.text
+    assert [hit.turns[0].at for hit in recall.hits] == [AT + timedelta(days=2)]
+
+
+def test_what_people_say_to_each_other_on_several_days_stays_apart() -> None:
+    with MemoryBank.open() as bank:
+        for day in range(3):
+            at = AT + timedelta(days=day)
+            bank.remember(SCOPE, [Message("The cabin's code is 4711.", "", "Ann", at=at)], session="chat")
+        assert bank.recall(SCOPE, "What is the code of the cabin?").text.count("4711") == 3
