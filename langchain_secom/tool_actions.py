@@ -35,7 +35,9 @@ def changed(bank: MemoryBank, scope: Scope, session: str, action: str, text: str
         return f"Forgot {memory_id}." if bank.forget(scope, turn_ids=[memory_id]) else None
     if action == "correct":
         is_there = bool(bank.turns(scope, turn_ids=[memory_id]))
-        return f"Corrected: {memory_id} is now {bank.correct(scope, memory_id, text)}." if is_there else None
+        if not is_there:
+            return None
+        return f"Corrected: {memory_id} is now {bank.correct(scope, memory_id, text, by='assistant')}."
     note = Message(text, role="", speaker=NOTE)
     [new] = bank.remember(scope, [note], session=session, later=True).turn_ids
     return f"Remembered, as {new}."

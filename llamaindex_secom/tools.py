@@ -145,7 +145,8 @@ class _Tools:
 
     def correct(self, place: _Place, memory_id: str, text: str) -> str:
         _check_there(place, memory_id)
-        return f"Corrected: {memory_id} is now {place.bank.correct(place.scope, memory_id, text)}."
+        newer = place.bank.correct(place.scope, memory_id, text, by="assistant")
+        return f"Corrected: {memory_id} is now {newer}."
 
     def retract(self, place: _Place, memory_id: str) -> str:
         _check_there(place, memory_id)

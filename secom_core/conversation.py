@@ -26,6 +26,9 @@ them in, and a scope is gone with its last item."""
 NOTE: Final = "note"
 """The speaker of a fact that a tool remembers, in a message without a role: the words are those of a language model."""
 
+WRITTEN_BY: Final = "secom_written_by"
+"""The key of a message's metadata that says who wrote words which stand for somebody else's: ``"assistant"``."""
+
 _PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _DEEPEST: Final = 100
 """How deeply metadata may be nested: what can be written must be readable wherever it is read."""
@@ -103,9 +106,17 @@ class Message:
         return self.speaker or self.role
 
     @property
+    def shown_label(self) -> str:
+        """Who speaks, as it is shown: ``"Ann, as corrected by the assistant"`` where a model wrote it for her."""
+        label = self.speaker or self.role
+        if self.metadata and self.metadata.get(WRITTEN_BY) == "assistant":
+            return f"{label or 'said'}, as corrected by the assistant"
+        return label
+
+    @property
     def line(self) -> str:
         """The message as it is shown: ``"Ann: Hello"``."""
-        label = self.speaker or self.role
+        label = self.shown_label
         return f"{label}: {self.text}" if label else self.text
 
 

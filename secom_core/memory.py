@@ -233,7 +233,7 @@ def _excerpt_lines(turn: Turn, excerpts: Sequence[Passage]) -> list[str]:
     by_message = {place: list(each) for place, each in groupby(excerpts, key=lambda each: each.place)}
     lines = []
     for place, after in pairwise([*by_message, len(turn.messages)]):
-        label, text = turn.messages[place].label, excerpt(by_message[place])
+        label, text = turn.messages[place].shown_label, excerpt(by_message[place])
         line = f"{label}: {text}" if label else text
         lines.append(f"{line} {GAP}" if after > place + 1 and not line.endswith(CUT) else line)
     return lines

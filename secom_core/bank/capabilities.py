@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 from ..conversation import check_scope
 from ..errors import InvalidInput
 from .components import Components
-from .corrections import Corrections, Named
+from .corrections import Corrections, Named, WrittenBy
 from .layers import Layers
 from .lifetimes import Lifetimes
 
@@ -71,7 +71,15 @@ class Capabilities:
         """The messages of sessions as a framework holds them; every bank keeps them."""
         return self._inside.chats
 
-    def correct(self, scope: Sequence[str], what: Named, text: str | None, *, at: datetime | None = None) -> str | None:
+    def correct(
+        self,
+        scope: Sequence[str],
+        what: Named,
+        text: str | None,
+        *,
+        at: datetime | None = None,
+        by: WrittenBy = "user",
+    ) -> str | None:
         """Correct a turn by hand: the correction is a new turn, and the corrected turn stays, marked as replaced.
 
         A recall shows the correction first, then the corrected turn, marked ``(replaced on 2025-06-01 by [4])``. If the
@@ -83,6 +91,7 @@ class Capabilities:
             what: the turn, its id, or a hit that shows it alone.
             text: the correct statement, as the speaker would say it; ``None`` retracts the turn without a correction.
             at: when it was corrected; now unless given.
+            by: whose words the text is; those of ``"assistant"`` are shown as ``user, as corrected by the assistant``.
 
         Returns:
             The id of the correction; nothing if the turn was retracted.
@@ -91,7 +100,7 @@ class Capabilities:
             InvalidInput: the scope holds no such turn, or the text is empty.
             StoreError: the store failed; nothing is changed.
         """
-        return self.corrections.correct(scope, what, text, at=at)
+        return self.corrections.correct(scope, what, text, at=at, by=by)
 
     @property
     def corrections(self) -> Corrections:

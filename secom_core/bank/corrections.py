@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
-from typing import Final
+from typing import Final, Literal, get_args
 
 from sqlalchemy import Connection, select
 
 from ..context.replacing import marked
-from ..conversation import Message, Scope, Turn, check_scope
+from ..conversation import NOTE, WRITTEN_BY, Message, Scope, Turn, check_scope
 from ..corrections import store as rows
 from ..corrections.records import Mark, MarkKind
 from ..derived.progress import make_again
@@ -18,7 +18,7 @@ from ..layers import registered
 from ..memory import Hit
 from ..stores.rows import SessionRow, Touched, session_row
 from ..stores.schema import sessions
-from .checks import check_moment
+from .checks import check_choice, check_moment
 from .deriving import Deriving
 from .redaction import Redact, redacted_message
 
@@ -27,6 +27,8 @@ CORRECTIONS: Final = "corrections"
 
 _STANDING: Final[tuple[MarkKind, ...]] = ("corrected", "retracted")
 _PINNED: Final[tuple[MarkKind, ...]] = ("pinned",)
+WrittenBy = Literal["user", "assistant"]
+"""Whose words a correction is: those of the speaker, or of a language model for the speaker."""
 Named = str | Turn | Hit
 """A turn: itself, its id, the id of a message of it, or a hit that shows it alone."""
 
@@ -52,8 +54,17 @@ class Corrections:
     def __init__(self, deriving: Deriving, redact: Redact | None, current: Callable[[Scope], Scope]) -> None:
         self._deriving, self._store, self._redact, self._current = deriving, deriving.store, redact, current
 
-    def correct(self, scope: Sequence[str], what: Named, text: str | None, *, at: datetime | None = None) -> str | None:
+    def correct(
+        self,
+        scope: Sequence[str],
+        what: Named,
+        text: str | None,
+        *,
+        at: datetime | None = None,
+        by: WrittenBy = "user",
+    ) -> str | None:
         """Correct a turn; see `MemoryBank.correct`."""
+        check_choice("by", by, get_args(WrittenBy))
         if text is None:
             self.retract(scope, what, at=at)
             return None
@@ -67,7 +78,11 @@ class Corrections:
         first = turn.messages[0]
         # It is said by whoever said the other, of the same matter, and nobody answers it.
         role = first.role if first.role in ("user", "human", "") else "user"
-        message = redacted_message(Message(text, role, first.speaker, None, moment, first.metadata), self._redact)
+        about = {key: value for key, value in first.metadata.items() if key != WRITTEN_BY}
+        if by == "assistant" and first.speaker != NOTE:
+            # Whose words a note is, its speaker says.
+            about[WRITTEN_BY] = by
+        message = redacted_message(Message(text, role, first.speaker, None, moment, about), self._redact)
         session = _session_of(turn)
 
         def mark(connection: Connection, written: SessionRow, touched: Touched) -> None:

@@ -135,7 +135,7 @@ class Growing:
         if (candidate.turn.id, passage.place) in self._excerpts:
             return often + cut
         ends = (passage.start > 0) + (passage.stop < len(passage.message.text))
-        return often + ends * cut + counter(GAP) + counter(f"{passage.message.label}: ")
+        return often + ends * cut + counter(GAP) + counter(f"{passage.message.shown_label}: ")
 
     @property
     def is_begun(self) -> bool:

@@ -206,7 +206,7 @@ class PassageTable(WholeColumns):
         self.about_first[row], self.about_last[row] = near[0] if near else (0, 0)
 
     def _measure(self, rows: list[int], turn: Turn) -> None:
-        labels = sum(self.label_tokens(message.label) for message in turn.messages)
+        labels = sum(self.label_tokens(message.shown_label) for message in turn.messages)
         self.turn_tokens[rows] = self.tokens[rows].sum() + labels
         # A message in one piece has the tokens of a passage at most.
         self.short[rows] = len(rows) == len(turn.messages) and float(self.turn_tokens[rows[0]]) <= SHORT

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ..bank import BackgroundWriter, MemoryBank
+from ..bank.corrections import WrittenBy
 from ..conversation import Scope, check_scope
 from ..corrections.records import Mark
 from ..errors import InvalidInput, SecomError, shorten
@@ -135,11 +136,11 @@ def turns(bank: MemoryBank, grant: Grant, call: asked.Turns) -> TurnsAnswer:
     return TurnsAnswer(turns=[turn_answer(turn, marks) for turn in found])
 
 
-def correct(bank: MemoryBank, grant: Grant, call: asked.Correct) -> CorrectAnswer:
+def correct(bank: MemoryBank, grant: Grant, call: asked.Correct, *, by: WrittenBy = "user") -> CorrectAnswer:
     """Put something in a turn's place, or take the turn back."""
     check_writes(grant)
     check_there(bank, grant.scope, [call.turn_id])
-    return CorrectAnswer(turn_id=bank.correct(grant.scope, call.turn_id, call.text))
+    return CorrectAnswer(turn_id=bank.correct(grant.scope, call.turn_id, call.text, by=by))
 
 
 def check_there(bank: MemoryBank, scope: Scope, turn_ids: Sequence[str]) -> None:

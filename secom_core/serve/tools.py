@@ -120,7 +120,8 @@ def _read_the_rest(writer: BackgroundWriter, grant: Grant, call: ReadTheRest) ->
 
 
 def _correct(writer: BackgroundWriter, grant: Grant, call: Correct) -> str:
-    done = operations.correct(writer.bank, grant, requests.Correct(turn_id=call.memory_id, text=call.text))
+    asked = requests.Correct(turn_id=call.memory_id, text=call.text)
+    done = operations.correct(writer.bank, grant, asked, by="assistant")
     now = done["turn_id"]
     return f"Corrected: {call.memory_id} is now {now}." if now else f"Marked as not true: {call.memory_id}."
 

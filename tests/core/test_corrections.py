@@ -455,3 +455,30 @@ def test_what_changed_is_said_of_the_prompt_unless_it_shows_the_change() -> None
         assert marks_in(bank.recall(ANN, QUERY, token_budget=400, exclude=[old]).text) == [said]
         assert not marks_in(bank.recall(ANN, "Who breeds alpacas?", token_budget=400, exclude=[old]).text)
         assert not marks_in(bank.recall(ANN, QUERY, token_budget=400, exclude=[old, new]).text)
+
+
+# -- whose words it is ------------------------------------------------------------------------------------------------
+
+
+def test_what_a_model_wrote_for_a_user_is_shown_as_that_and_ranked_as_the_users(bank: MemoryBank) -> None:
+    newer = bank.correct(ANN, "m0", NEW, at=JUNE, by="assistant")
+    recall = bank.recall(ANN, QUERY)
+    assert f"user, as corrected by the assistant: {NEW}" in recall.text
+    with MemoryBank.open() as by_hand:
+        by_hand.remember(ANN, talk(), session="may")
+        by_hand.correct(ANN, "m0", NEW, at=JUNE)
+        same = by_hand.recall(ANN, QUERY)
+    assert [hit.score for hit in recall.hits] == [hit.score for hit in same.hits]
+    assert f"user: {NEW}" in same.text
+    assert newer in {turn for hit in bank.recall(ANN, QUERY, where={"role": "user"}).hits for turn in hit.turn_ids}
+
+
+def test_who_corrects_the_correction_by_hand_speaks_for_themselves(bank: MemoryBank) -> None:
+    newer = bank.correct(ANN, "m0", NEW, at=JUNE, by="assistant")
+    bank.correct(ANN, newer, NEWEST, at=JUNE)
+    assert f"user: {NEWEST}" in bank.recall(ANN, QUERY).text
+
+
+def test_a_correction_is_by_the_user_or_the_assistant(bank: MemoryBank) -> None:
+    with pytest.raises(InvalidInput, match="by is one of 'user', 'assistant', got 'model'"):
+        bank.correct(ANN, "m0", NEW, by="model")  # type: ignore[arg-type]

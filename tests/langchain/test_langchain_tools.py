@@ -465,3 +465,11 @@ def test_what_is_read_of_a_memory_says_that_it_holds_no_more(bank: MemoryBank) -
     assert "→" not in read.invoke({"memory_id": "ann-1"})
     bank.corrections.retract(ANN, "ann-1", at=datetime(2025, 6, 2, tzinfo=timezone.utc))
     assert read.invoke({"memory_id": "ann-1"}).startswith("→ (retracted on 2025-06-02)\n")
+
+
+def test_a_correction_is_shown_as_the_models_words_for_the_user(bank: MemoryBank) -> None:
+    create_manage_memory_tool(bank, scope=ANN).invoke(
+        {"action": "correct", "memory_id": "ann-1", "text": "The user's dog Bello swims in the Scheldt."}
+    )
+    shown = create_search_memory_tool(bank, scope=ANN).invoke({"query": "Where does Bello swim?"})
+    assert "user, as corrected by the assistant: The user's dog Bello swims in the Scheldt." in shown

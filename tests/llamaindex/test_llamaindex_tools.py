@@ -133,6 +133,14 @@ def test_what_holds_no_more_of_the_prompt_is_said_with_the_numbers_of_the_search
     assert re.search(rf'^→ \("My cat is called Tuna \(3\)\." replaced on [0-9-]+ by \{number}\]\)$', shown, re.M)
 
 
+def test_a_correction_is_shown_as_the_models_words_for_the_user(
+    bank: MemoryBank, tools: dict[str, FunctionTool]
+) -> None:
+    tools["correct_memory"].call(memory_id="ann-2", text="The user's cat is called Miso.")
+    shown = str(tools["search_memory"].call(query="What is my cat called?"))
+    assert "user, as corrected by the assistant: The user's cat is called Miso." in shown
+
+
 def test_notes_are_turns_of_their_own(bank: MemoryBank, tools: dict[str, FunctionTool]) -> None:
     for text in ("Her piano is green.", "She is 30."):
         tools["remember"].call(text=text)
