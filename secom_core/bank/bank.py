@@ -129,8 +129,8 @@ class MemoryBank(Looking):
                 session began. With ``False``, only ``close=True`` and `close_session` end sessions.
             redact: a function that removes text that must not be stored, such as card numbers, before anything is
                 stored and before any model sees it. It is applied to messages, the texts in their metadata, and the
-                questions of the citation log. It must always return the same result for the same text, and leave
-                redacted text unchanged. If it raises, nothing is stored.
+                questions of the citation log; not to names, as of sessions. It must always return the same result for
+                the same text, and leave redacted text unchanged. If it raises, nothing is stored.
             max_memory: about how many bytes the indexes of all scopes may take in memory, 1 GiB unless given. The least
                 recently used index is dropped first, and loaded again when it is needed.
             max_scopes: the largest number of scopes that are kept in memory; unless given, 1000 for topics and events.
