@@ -13,10 +13,10 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, R
 from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 
 from secom_core.bank import MemoryBank
-from secom_core.bank.checks import check_choice
+from secom_core.bank.checks import check_choice, check_text
 from secom_core.citations import Citations
 from secom_core.citations.prompt import CITE_INSTRUCTION
-from secom_core.errors import InvalidInput, SecomError, warn_degraded
+from secom_core.errors import InvalidInput, SecomError, shorten, warn_degraded
 from secom_core.memory import RecallOptions
 
 from .answers import Answer, AnswerReader, joined
@@ -107,6 +107,13 @@ def with_citation_feedback(
         InvalidInput: the bank takes in no citations, or cannot recall so; or options of a recall are given with a
             retriever; or the chain begins with a prompt that has no place for the memories.
     """
+    if isinstance(scope_keys, str) or not isinstance(scope_keys, Sequence):
+        raise InvalidInput(f"scope_keys is a sequence of names, such as ('user_id',), got {shorten(scope_keys)}")
+    check_text("question_key", question_key, such_as="question")
+    check_text("context_key", context_key, such_as="context")
+    if documents_key is not None:
+        check_text("documents_key", documents_key, such_as="documents")
+    check_text("instruction", instruction, empty=True)
     answering: Runnable[Any, Any] = coerce_to_runnable(chain)
     _check_prompt(answering, [key for key in (context_key, documents_key) if key])
     bound = None if scope is None else scope_of(scope)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from langchain_core.documents import BaseDocumentTransformer, Document
 
+from secom_core.bank.checks import check_text
 from secom_core.errors import InvalidInput
 from secom_core.protocols import Denoiser
 
@@ -44,6 +45,8 @@ class LLMLinguaDenoiser(BaseDocumentTransformer):
         if not isinstance(denoiser, Denoiser):
             raise InvalidInput(f"a denoiser has a denoise method (secom_core.protocols.Denoiser), got {denoiser!r}")
         self.denoiser = denoiser
+        if original_key is not None:
+            check_text("original_key", original_key, such_as=ORIGINAL_TEXT)
         self.original_key = original_key
 
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:

@@ -87,9 +87,9 @@ class SecomMemory(BaseMemory):
     bank: MemoryBank = Field(default=cast("MemoryBank", None), exclude=True)  # set below, from store_path if need be
     store_path: str | None = None
     busy_timeout: float | None = None
-    memory_key: str = "history"
-    input_key: str | None = None
-    output_key: str | None = None
+    memory_key: str = Field(default="history", min_length=1)
+    input_key: str | None = Field(default=None, min_length=1)
+    output_key: str | None = Field(default=None, min_length=1)
     return_messages: bool = False
     token_budget: StrictInt | None = 1000
     k: StrictInt | None = None

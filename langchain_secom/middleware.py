@@ -14,7 +14,7 @@ from langchain_core.runnables import run_in_executor
 
 from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer
 from secom_core.bank.answers import ANSWER_WAITS_S
-from secom_core.bank.checks import check_choice
+from secom_core.bank.checks import check_choice, check_text
 from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.errors import InvalidInput, MissingExtra, SecomError, warn_degraded
 from secom_core.stores.database import waiting_at_most
@@ -149,7 +149,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         name: str | None = None,
     ) -> None:
         super().__init__()
-        self._name = name or type(self).__name__
+        self._name = type(self).__name__ if name is None else check_text("name", name)
         check_switches(cite=cite, tools=tools, trace_contents=trace_contents)
         check_choice("inject", inject, ("human", "system"))
         check_choice("write", write, ("background", "inline", "off"))
@@ -167,7 +167,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         self._subagents, self._on_error = subagents, on_error
         shared = check_writer(writer, bank, self._name)
         self._writer = shared or BackgroundWriter(bank) if write == "background" else None
-        self._cite, self._instruction = cite, instruction
+        self._cite, self._instruction = cite, check_text("instruction", instruction, empty=True)
         self._markers: Literal["keep", "strip"] = markers
         read_as = ThreadOptions(tool_lines, markers=cite)
         self._recall = TurnRecall(bank, options, query, read_as, trace_contents)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from itertools import chain, islice
@@ -242,14 +242,20 @@ def _check_put(op: PutOp) -> None:
 
 
 def _checked_paths(name: str, paths: Sequence[str] | None) -> list[str] | None:
-    if paths is not None and (isinstance(paths, str) or not all(isinstance(path, str) for path in paths)):
+    if paths is not None and (not _is_sequence(paths) or not all(isinstance(path, str) for path in paths)):
         raise InvalidInput(f"{name} is a sequence of paths such as ['title', 'pages[*].text'], got {paths!r}")
     return list(paths) if paths is not None else None
+
+
+def _is_sequence(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _checked_ttl(ttl: TTLConfig | None) -> TTLConfig | None:
     if ttl is None:
         return None
+    if not isinstance(ttl, Mapping):
+        raise InvalidInput(f"ttl is a mapping such as {{'default_ttl': 60}}, in minutes, got {shorten(ttl)}")
     others = sorted(set(ttl) - _TTL)
     if others or not ttl.get("omit_expired", True):
         raise InvalidInput(

@@ -12,7 +12,8 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 
-from secom_core.errors import InvalidInput, MissingExtra
+from secom_core.bank.checks import check_count
+from secom_core.errors import InvalidInput, MissingExtra, shorten
 from secom_core.llm.flow import ChatModel
 from secom_core.protocols import Embedder, Segmenter
 from secom_core.segmenters.passages import segment_spans
@@ -52,7 +53,8 @@ class SegmentTextSplitter(TextSplitter):
         strip_whitespace: strip white space around each piece.
 
     Raises:
-        InvalidInput: for an overlap, or more than one of ``segmenter``, ``model`` and ``embeddings``.
+        InvalidInput: for an overlap, a size that is no whole number from 1 on, or more than one of ``segmenter``,
+            ``model`` and ``embeddings``.
     """
 
     def __init__(
@@ -69,6 +71,10 @@ class SegmentTextSplitter(TextSplitter):
     ) -> None:
         if chunk_overlap != 0:
             raise InvalidInput(f"segments do not overlap: chunk_overlap is 0, not {chunk_overlap!r}")
+        if chunk_size is not None:
+            check_count("chunk_size", chunk_size)
+        if not callable(length_function):
+            raise InvalidInput(f"length_function counts a text, such as len, got {shorten(length_function)}")
         super().__init__(
             chunk_size=sys.maxsize if chunk_size is None else chunk_size,
             chunk_overlap=0,

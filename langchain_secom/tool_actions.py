@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection
 
 from secom_core.bank import MemoryBank
 from secom_core.context.reading import with_ids
@@ -15,7 +15,7 @@ def result(recall: Recall, scope: Scope, *, show_ids: bool) -> str:
     return with_ids(recall, scope) if show_ids else recall.text
 
 
-def missing(action: str, text: str | None, memory_id: str | None, allowed: set[Any]) -> str | None:
+def missing(action: str, text: str | None, memory_id: str | None, allowed: Collection[str]) -> str | None:
     """What is wrong with the arguments, as the model is told; nothing where they will do."""
     if action not in allowed:
         return f"{action!r} is not allowed here."

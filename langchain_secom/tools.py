@@ -12,6 +12,7 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import Field
 
 from secom_core.bank import MemoryBank, check_bank
+from secom_core.bank.checks import check_some, check_text
 from secom_core.context.reading import part_of, why_empty
 from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput, InvalidScope, MissingExtra
@@ -162,7 +163,8 @@ def create_search_memory_tool(
         InvalidInput: the bank cannot recall so.
         InvalidScope: for a bad scope; when called, if there is none.
     """
-    identity, session_key = Identity.of(name, scope, scope_keys, also_keys), check_key("session_key", session_key)
+    identity = Identity.of(check_text("name", name), scope, scope_keys, also_keys)
+    check_key("session_key", session_key)
     options = recall_options(bank, token_budget, k, layers, only_relevant, where, also, history, also_keys=also_keys)
 
     def search(
@@ -215,7 +217,7 @@ def create_read_memory_tool(
         InvalidInput: the bank is none, or a piece would hardly hold a sentence (under 60 tokens).
         InvalidScope: for a bad scope; when called, if there is none.
     """
-    identity = Identity.of(name, scope, scope_keys)
+    identity = Identity.of(check_text("name", name), scope, scope_keys)
     check_bank(bank, name)
     if not isinstance(max_tokens, int) or max_tokens < _LEAST_TOKENS:
         raise InvalidInput(f"max_tokens is a whole number from {_LEAST_TOKENS} on, got {max_tokens!r}")
@@ -281,11 +283,10 @@ def create_manage_memory_tool(
         InvalidInput: there are no actions, or unknown ones.
         InvalidScope: for a bad scope; when called, if there is none.
     """
-    identity = Identity.of(name, scope, scope_keys)
+    identity = Identity.of(check_text("name", name), scope, scope_keys)
     check_bank(bank, name)
-    allowed = set(actions)
-    if isinstance(actions, str) or not allowed or not allowed <= {"remember", "correct", "forget"}:
-        raise InvalidInput(f"actions are some of ('remember', 'correct', 'forget'), got {actions!r}")
+    allowed = check_some("actions", actions, ("remember", "correct", "forget"))
+    check_text("session", session, such_as=NOTES)
 
     def manage(
         action: Annotated[Literal["remember", "correct", "forget"], Field(description="What to do.")],
@@ -339,11 +340,9 @@ def create_mark_memory_tool(
         InvalidInput: there are no actions, or unknown ones.
         InvalidScope: for a bad scope; when called, if there is none.
     """
-    identity = Identity.of(name, scope, scope_keys)
+    identity = Identity.of(check_text("name", name), scope, scope_keys)
     check_bank(bank, name)
-    allowed = set(actions)
-    if isinstance(actions, str) or not allowed or not allowed <= {"retract", "pin", "unpin"}:
-        raise InvalidInput(f"actions are some of ('retract', 'pin', 'unpin'), got {actions!r}")
+    allowed = check_some("actions", actions, ("retract", "pin", "unpin"))
 
     def mark(
         action: Annotated[Literal["retract", "pin", "unpin"], Field(description="What to do.")],
@@ -379,6 +378,7 @@ def memory_tools(
 
 
 def _tool(func: Callable[..., Any], coroutine: Callable[..., Any], name: str, description: str) -> BaseTool:
+    check_text("description", description)
     tool = StructuredTool.from_function(func, coroutine, name=name, description=description)
     tool.handle_tool_error = True
     return tool

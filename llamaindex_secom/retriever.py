@@ -13,6 +13,7 @@ from llama_index.core.vector_stores.types import MetadataFilters
 from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank, check_bank
+from secom_core.bank.checks import check_text
 from secom_core.conversation import Scope, check_scope
 from secom_core.errors import InvalidInput, shorten
 from secom_core.memory import Hit, Recall, RecallOptions
@@ -96,7 +97,7 @@ class SecomRetriever(BaseRetriever):
         bank.layers.check(self._recall_options.layers)
         self._scope = check_scope(scope)
         self._order = order
-        self._empty = empty
+        self._empty = empty if empty is None else check_text("empty", empty, empty=True)
         self._trace_contents = trace_contents
         super().__init__(**options)
 

@@ -15,8 +15,9 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 from typing_extensions import Self, Unpack
 
 from secom_core.bank import MemoryBank, check_bank
+from secom_core.bank.checks import check_count
 from secom_core.conversation import Scope, check_scope
-from secom_core.errors import InvalidInput
+from secom_core.errors import InvalidInput, shorten
 from secom_core.llm.flow import ChatModel, run
 from secom_core.timelines import Event, Timeline
 from secom_core.timelines.graph import MemoryGraph
@@ -76,8 +77,11 @@ class TimelineRetriever(SecomRetriever):
         **options: Unpack[RetrieverFields],
     ) -> None:
         layer = check_bank(bank, "TimelineRetriever").timelines
-        if n is not None and n < 1:
-            raise InvalidInput(f"n is a whole number from 1 on, got {n!r}")
+        if n is not None:
+            check_count("n", n)
+        if isinstance(visible_metadata, str) or not isinstance(visible_metadata, Collection):
+            got = shorten(visible_metadata)
+            raise InvalidInput(f"visible_metadata are keys of the metadata, such as ['sessions'], got {got}")
         self._draw: dict[str, Any] = {"n": n, "seed": seed, "refined": refined}
         self._visible_metadata = frozenset(visible_metadata)
         super().__init__(bank, scope, token_budget=token_budget, k=k, layers=(), order=order, empty=empty, **options)

@@ -18,7 +18,7 @@ from llama_index.core.workflow import Context
 from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank, check_bank
-from secom_core.bank.checks import check_choice, check_count
+from secom_core.bank.checks import check_choice, check_count, check_some, check_text
 from secom_core.context.block import render
 from secom_core.context.packing import MOST_TOKENS
 from secom_core.context.reading import part_of, why_empty
@@ -271,9 +271,9 @@ def memory_tools(
             cannot recall with; when called, where the bank of the run's memory cannot.
     """
     refuse_unknown("memory_tools", memory_tools, others.keys())
-    if not actions or not set(actions) <= set(_DESCRIPTIONS):
-        raise InvalidInput(f"actions are some of {', '.join(map(repr, _DESCRIPTIONS))}, got {tuple(actions)!r}")
+    check_some("actions", actions, tuple(_DESCRIPTIONS))
     check_count("first", first)
+    check_text("session", session, such_as=NOTES)
     check_choice("on_error", on_error, ("warn", "raise"))
     if bank is None and scope is not None:
         raise InvalidInput(f"a scope needs the bank it belongs to, got {tuple(scope)!r} alone")

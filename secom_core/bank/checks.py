@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any, Final
@@ -138,6 +138,36 @@ def check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
     """
     if not any(value == each and type(value) is type(each) for each in choices):
         raise InvalidInput(f"{name} is one of {', '.join(map(repr, choices))}, got {shorten(value)}")
+
+
+def check_text(name: str, value: object, *, such_as: str = "", empty: bool = False) -> str:
+    """Refuse what is no text, or has no characters; returns it.
+
+    Args:
+        name: of the argument.
+        value: what was given.
+        such_as: an example.
+        empty: whether the empty text will do.
+
+    Raises:
+        InvalidInput: with what was given.
+    """
+    if not isinstance(value, str) or not (value or empty):
+        example = f", such as {such_as!r}" if such_as else ""
+        raise InvalidInput(f"{name} is a string{'' if empty else ' that is not empty'}{example}, got {shorten(value)}")
+    return value
+
+
+def check_some(name: str, value: object, choices: Sequence[str]) -> frozenset[str]:
+    """Refuse what are not some of the choices; returns them.
+
+    Raises:
+        InvalidInput: with what was given and the choices.
+    """
+    given = value if isinstance(value, Collection) and not isinstance(value, str) else ()
+    if not given or not all(isinstance(each, str) and each in choices for each in given):
+        raise InvalidInput(f"{name} are some of {', '.join(map(repr, choices))}, got {shorten(value)}")
+    return frozenset(given)
 
 
 def check_count(name: str, value: object) -> None:

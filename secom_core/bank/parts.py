@@ -79,7 +79,8 @@ class Parts:
             check_count("max_scopes", self.max_scopes)
         if self.weights is not None:
             check_weights(self.weights)
-        if not all(map(callable, self.layers)):
+        layers: object = self.layers
+        if not isinstance(layers, (list, tuple)) or not all(map(callable, layers)):
             raise InvalidInput(f"layers are classes that secom_core.layers.register knows, got {self.layers!r}")
         if self.granularity != "segment" and self.segmenter is not None:
             raise InvalidInput(f"granularity {self.granularity!r} takes no segmenter, got {self.segmenter!r}")

@@ -8,7 +8,7 @@ from math import lgamma, log, log1p
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, shorten
 
 Floats = npt.NDArray[np.float64]
 """Numbers in double precision, of any shape."""
@@ -16,12 +16,16 @@ Floats = npt.NDArray[np.float64]
 
 def check_options(max_length: int, mean_length: float, threshold: float) -> None:
     """Refuse lengths of less than one turn, and a threshold that is no chance."""
-    if max_length < 1:
-        raise InvalidInput(f"max_length is at least 1 turn, got {max_length}")
-    if not mean_length >= 1:
-        raise InvalidInput(f"mean_length is at least 1 turn, got {mean_length}")
-    if not 0 < threshold < 1:
-        raise InvalidInput(f"the threshold lies between 0 and 1, got {threshold}")
+    if not isinstance(max_length, (int, np.integer)) or max_length < 1:
+        raise InvalidInput(f"max_length is at least 1 turn, got {shorten(max_length)}")
+    if not _is_number(mean_length) or not mean_length >= 1:
+        raise InvalidInput(f"mean_length is at least 1 turn, got {shorten(mean_length)}")
+    if not _is_number(threshold) or not 0 < threshold < 1:
+        raise InvalidInput(f"the threshold lies between 0 and 1, got {shorten(threshold)}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float, np.number))
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,7 @@ import pytest
 
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.conversation import Message
-from secom_core.errors import StoreError
+from secom_core.errors import InvalidInput, StoreError
 from secom_core.stores.migrations import VERSION
 
 ANN = ("acme", "ann")
@@ -124,3 +124,9 @@ def test_a_closed_bank_in_memory_is_closed() -> None:
     bank.close()
     with pytest.raises(StoreError, match="is closed"):
         bank.scopes()
+
+
+@pytest.mark.parametrize("wrong", [5, "", True])
+def test_layers_are_a_sequence(wrong) -> None:
+    with pytest.raises(InvalidInput, match=r"layers are classes that secom_core.layers.register knows, got"):
+        MemoryBank.open(layers=wrong)

@@ -250,3 +250,16 @@ def test_models_are_those_of_the_definition() -> None:
 
 def test_a_run_of_no_words_at_all_is_cut_too() -> None:
     assert LexicalSegmenter().segment(as_turns(["", "…", "", ""]))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"max_length": "x"}, "max_length is at least 1 turn, got 'x'"),
+        ({"mean_length": None}, "mean_length is at least 1 turn, got None"),
+        ({"threshold": []}, r"the threshold lies between 0 and 1, got \[\]"),
+    ],
+)
+def test_lengths_and_the_threshold_are_numbers(wrong, says) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        LexicalSegmenter(**wrong)

@@ -13,15 +13,23 @@ pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'lang
 from langchain.agents import create_agent
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import HumanMessage
+from langchain_core.prompts import ChatPromptTemplate
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import ValidationError
 
 from langchain_secom import (
     SecomChatMessageHistory,
     SecomMemory,
     SecomMiddleware,
     SecomRetriever,
+    SecomStore,
+    SegmentTextSplitter,
     SessionHistories,
+    create_manage_memory_tool,
+    create_mark_memory_tool,
+    create_read_memory_tool,
     create_search_memory_tool,
+    with_citation_feedback,
 )
 from secom_core.bank import MemoryBank
 from secom_core.errors import InvalidInput, InvalidScope
@@ -103,3 +111,51 @@ def test_ids_that_name_nobody_are_refused(bank: MemoryBank, blank: Any) -> None:
     with pytest.raises(InvalidScope):
         SecomMiddleware(bank, scope=(blank,))
     assert bank.scopes() == []
+
+
+WRONG: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "an instruction": (SecomMiddleware, {"instruction": 5}, "instruction is a string, got 5"),
+    "a name": (SecomMiddleware, {"name": 5}, "name is a string that is not empty, got 5"),
+    "no name": (SecomMiddleware, {"name": ""}, "name is a string that is not empty, got ''"),
+    "paths": (SecomStore, {"fields": 5}, r"fields is a sequence of paths such as .* got 5"),
+    "a time": (SecomStore, {"ttl": 5}, r"ttl is a mapping such as \{'default_ttl': 60\}, in minutes, got 5"),
+    "a tool's name": (create_search_memory_tool, {"name": 5}, "name is a string that is not empty, got 5"),
+    "a description": (create_read_memory_tool, {"description": 5}, "description is a string that is not empty, got 5"),
+    "actions": (create_manage_memory_tool, {"actions": 5}, "actions are some of 'remember', .*, got 5"),
+    "marks": (create_mark_memory_tool, {"actions": None}, "actions are some of 'retract', .*, got None"),
+    "a session": (create_manage_memory_tool, {"session": 5}, "session is a string .*, such as 'notes', got 5"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_was_given_is_named(bank: MemoryBank, case: str) -> None:
+    made, wrong, says = WRONG[case]
+    with pytest.raises(InvalidInput, match=says):
+        made(bank=bank, **wrong)
+
+
+@pytest.mark.parametrize("argument", ["memory_key", "input_key", "output_key"])
+def test_a_variable_without_a_name_is_refused(bank: MemoryBank, argument: str) -> None:
+    with pytest.raises(ValidationError, match=rf"{argument}\n.* at least 1 character .*input_value=''"):
+        SecomMemory(bank=bank, scope=("ann",), **{argument: ""})
+
+
+@pytest.mark.parametrize("size", ["x", -1, 0, True, []])
+def test_a_size_is_a_whole_number_from_1_on(size: Any) -> None:
+    with pytest.raises(InvalidInput, match="chunk_size is a whole number from 1 on, got"):
+        SegmentTextSplitter(chunk_size=size)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"question_key": 5}, "question_key is a string .*, such as 'question', got 5"),
+        ({"documents_key": ""}, "documents_key is a string that is not empty, such as 'documents', got ''"),
+        ({"instruction": None}, "instruction is a string, got None"),
+        ({"scope_keys": "user_id"}, r"scope_keys is a sequence of names, such as \('user_id',\), got 'user_id'"),
+    ],
+)
+def test_the_arguments_of_a_chain_with_citations(wrong: Any, says: str) -> None:
+    prompt = ChatPromptTemplate.from_messages([("system", "{context}"), ("human", "{question}")])
+    with MemoryBank.open(citations=True) as bank, pytest.raises(InvalidInput, match=says):
+        with_citation_feedback(prompt | FakeListChatModel(responses=["I see."]), bank, **wrong)

@@ -263,3 +263,18 @@ NO_MESSAGE = r"a message is a ChatMessage\(content, role=.*, got "
 def test_what_is_no_message_path_or_number_is_refused_by_name(call: Any, error: str) -> None:
     with MemoryBank.open() as bank, pytest.raises(InvalidInput, match=error):
         call(SecomMemory(bank=bank, scope=("c",)))
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "says"),
+    [
+        ("memory_tools", {"actions": 5}, "actions are some of 'search', .*, got 5"),
+        ("memory_tools", {"session": 5}, "session is a string .*, such as 'notes', got 5"),
+        ("TimelineRetriever", {"n": "x"}, "n is a whole number from 1 on, got 'x'"),
+        ("TimelineRetriever", {"visible_metadata": 5}, r"keys of the metadata, such as \['sessions'\], got 5"),
+        ("SecomRetriever", {"empty": 5}, "empty is a string, got 5"),
+    ],
+)
+def test_what_was_given_is_named(bank: MemoryBank, name: str, wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        MAKERS[name](bank, **wrong)
