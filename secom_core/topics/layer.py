@@ -124,10 +124,11 @@ class TopicLayer(DraftLayer[ScopeTopics]):
         if state.units is None:
             state.units = TopicUnits(self._store, self._derivation, self._key)
             state.renewed = set(state.topics.latest)
-        if state.units_revision < state.row.revision:
-            for row in self._store.sessions(state.row.id, since=state.units_revision):
-                covered = state.topics.covered(row.id)
-                state.lacks_vectors |= state.units.follow_session(scope, row.id, covered)
+        if state.units_revision < state.row.revision or state.units.unsaved:
+            changed = (row.id for row in self._store.sessions(state.row.id, since=state.units_revision))
+            for session_id in dict.fromkeys([*state.units.unsaved, *changed]):
+                covered = state.topics.covered(session_id)
+                state.lacks_vectors |= state.units.follow_session(scope, session_id, covered)
             state.units_revision = state.row.revision
         for topic in sorted(state.renewed):
             state.units.renew(topic, state.topics)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from itertools import accumulate, count
@@ -14,12 +15,15 @@ import numpy as np
 from ..conversation import Scope, Turn
 from ..derived.segments import Derivation
 from ..drafts.resting import RestingTurn
+from ..errors import StoreLocked
 from ..indexes.texts import TextIndex
 from ..memory import Memory
 from ..protocols import Vectors
 from ..ranking import Candidate
+from ..stores.database import waiting_at_most
 from ..stores.rows import SessionRow
 from ..stores.sql import SqlStore
+from ..stores.unsettled import Unsettled
 
 if TYPE_CHECKING:
     from .index import TopicIndex
@@ -64,6 +68,8 @@ class TopicUnits:
         self._numbers = count()
         self._by_time: list[tuple[datetime, str, int]] = []
         """When each unit was spoken of last, its memory's id and its number, in order."""
+        self.unsaved: set[int] = set()
+        """The sessions whose segments are not written yet, as the store was locked; they are to be followed again."""
 
     # -- follow the store -----------------------------------------------------------------------------------------
 
@@ -78,13 +84,19 @@ class TopicUnits:
         Returns:
             Whether the vectors of segments are missing.
         """
-        row = self._derivation.derive(session_id, scope)
+        row, unsaved = self._derived(scope, session_id)
         if row is None:
             return False
         followed = self._followed.setdefault(session_id, _Followed())
         since = followed.settled if followed.covered == covered else 0
-        turns = self._store.turns(row, since)
-        left, vectors = self._left(scope, row, turns, since, covered)
+        if unsaved is not None:
+            _, memories = self._derivation.grown(scope, row, since, since, unsaved)
+            turns = [turn for memory in memories for turn in memory.turns]
+        else:
+            turns = self._store.turns(row, since)
+            memories = self._derivation.memories(scope, row, turns, since)
+        with waiting_at_most(0) if unsaved is not None else nullcontext():
+            left, vectors = self._left(row, memories, covered)
         while followed.units and self._memories[followed.units[-1]].turns[0].index >= since:
             self._drop(followed.units.pop())
         followed.units += self._add(left, vectors)
@@ -93,13 +105,31 @@ class TopicUnits:
         followed.settled, followed.covered = row.settled, covered
         return bool(left) and vectors is None
 
+    def _derived(self, scope: Scope, session_id: int) -> tuple[SessionRow | None, Unsettled | None]:
+        """A session, derived; where the store is locked, what was made of it and is not written."""
+        made: list[Unsettled] = []
+        try:
+            # It is waited for the lock once, and not for each session.
+            with waiting_at_most(0) if self.unsaved else nullcontext():
+                row = self._derivation.derive(session_id, scope, unsaved=made.append)
+        except StoreLocked:
+            if not made:
+                row = self._store.session(session_id)
+                if row is not None and row.derived < row.messages:
+                    raise
+                return row, None
+            self.unsaved.add(session_id)
+            return made[-1].session, made[-1]
+        self.unsaved.discard(session_id)
+        return row, None
+
     def _left(
-        self, scope: Scope, row: SessionRow, turns: Sequence[Turn], since: int, covered: frozenset[int]
+        self, row: SessionRow, memories: Sequence[Memory], covered: frozenset[int]
     ) -> tuple[list[Memory], Vectors | None]:
         """What topics leave of segments, with vectors: the key's where one is left whole, else the turns' mean."""
         left: list[Memory] = []
         texts: list[list[str]] = []
-        for memory in self._derivation.memories(scope, row, turns, since):
+        for memory in memories:
             rest = tuple(turn for turn in memory.turns if turn.index not in covered)
             if len(rest) == len(memory.turns):
                 left.append(memory)

@@ -20,6 +20,7 @@ from secom_core.conversation import Message
 from secom_core.errors import InvalidInput, StoreError, StoreLocked
 from secom_core.stores.database import waiting_at_most
 from secom_core.stores.opening import open_store
+from secom_core.topics import TopicOptions
 
 ANN = ("acme", "ann")
 
@@ -245,3 +246,26 @@ def test_a_process_that_ends_in_order_waits_for_the_lock(tmp_path: Path) -> None
         assert process.wait(20) == 0
         process.stdout.close()
         assert kept(bank) == ["I moved to Ghent."]
+
+
+@pytest.mark.parametrize("embedder", [None, HashingEmbedder()])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_recall_by_topics_finds_what_was_said_while_the_store_is_locked(
+    tmp_path: Path, again: bool, embedder: HashingEmbedder | None
+) -> None:
+    parts = {"topics": TopicOptions(recall_without_model=True), "embedder": embedder, "busy_timeout": 0.1}
+    path = tmp_path / "memory.db"
+    with MemoryBank.open(path, **parts) as bank:
+        bank.remember(ANN, said("I moved to Ghent."), session="s", close=True)
+        if again:
+            assert "Ghent" in bank.recall(ANN, "Who moved where?", layers=["topics"]).text
+        for session, text in (("s", "I moved on to Lier."), ("t", "My aunt moved to Lyon.")):
+            bank.remember(ANN, said(text), session=session, later=True)
+        with locked(path):
+            for _ in range(2):
+                found = bank.recall(ANN, "Who moved where?", layers=["topics"]).text
+                assert all(town in found for town in ("Ghent", "Lier", "Lyon"))
+        found = bank.recall(ANN, "Who moved where?", layers=["topics"]).text
+    with MemoryBank.open(path, **parts) as bank:
+        assert bank.recall(ANN, "Who moved where?", layers=["topics"]).text == found
+        assert all(found.count(town) == 1 for town in ("Lier", "Lyon"))
