@@ -14,6 +14,7 @@ from typing_extensions import Self
 from secom_core.conversation import Scope
 from secom_core.memory import Hit, Recall
 
+from .asked_now import recalled
 from .convert import section_documents, to_document
 from .dialogue import said_before
 from .identity import Identity
@@ -47,8 +48,8 @@ class SecomRetriever(ScopedRetriever):
         retriever.invoke(query, {"configurable": {"tenant_id": "acme", "user_id": "alice"}})
 
     A call may override ``k``, ``token_budget``, ``layers``, ``only_relevant``, ``where``, ``also`` and ``history``.
-    With
-    the messages before the query, it understands a follow-up::
+    The question itself is not found, if it was stored before it was answered. With the messages before the query, it
+    understands a follow-up::
 
         retriever.invoke("And where does she live?", context=messages)
 
@@ -107,7 +108,8 @@ class SecomRetriever(ScopedRetriever):
         history: bool | None = None,
         context: Iterable[Any] = (),
     ) -> list[Document]:
-        recall = self.bank.recall(
+        recall = recalled(
+            self.bank,
             scope,
             query,
             token_budget=self.token_budget if token_budget is None else token_budget,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig, run_in_executor
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import Field
@@ -17,6 +18,8 @@ from secom_core.context.reading import part_of, why_empty
 from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput, InvalidScope, MissingExtra
 
+from .asked_now import recalled
+from .convert import text_of
 from .dialogue import said_before
 from .identity import Identity, check_key
 from .known_messages import ThreadOptions, ids_in_prompt
@@ -76,6 +79,12 @@ class _Caller:
     def said(self) -> tuple[Message, ...]:
         """The latest messages of the thread that the tool is called in, where it is in one."""
         return said_before(self.thread)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """What the user has said last in that thread, which a search need not find."""
+        users = (each for each in reversed(self.thread) if isinstance(each, HumanMessage))
+        return tuple(text_of(each) for each in islice(users, 1))
 
     @property
     def thread(self) -> Sequence[Any]:
@@ -178,7 +187,7 @@ def create_search_memory_tool(
             return caller.reply("The query is empty; say what to look for.", failed=True)
         asked = replace(options, also=(*options.also, *others))
         shown = caller.shown(bank, scope, session_key)
-        recall = bank.recall(scope, query, context=caller.said, exclude=shown, **asked.arguments)
+        recall = recalled(bank, scope, query, asked=caller.asked, context=caller.said, exclude=shown, **asked.arguments)
         return caller.reply(
             result(recall, scope, show_ids=show_ids) or why_empty(options, remembered=bool(bank.stats(scope).turns))
         )

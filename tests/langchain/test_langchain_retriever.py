@@ -284,3 +284,15 @@ def test_a_document_says_what_holds_no_more() -> None:
         assert "replaced" not in found[newer].metadata
         now = SecomRetriever(bank=bank, scope=ANN, k=5, history=False).invoke("What are our rent and our car?")
         assert [document.page_content for document in now] == ["user: Our rent is 1,700 euros."]
+
+
+def test_the_question_that_is_being_asked_is_no_find() -> None:
+    question = "Where does my dog Bello swim?"
+    with MemoryBank.open() as bank:
+        bank.remember(("ann",), [("user", "My dog Bello swims in the Leie.")], session="monday", close=True)
+        bank.remember(("ann",), [("user", question)], session="friday", later=True)
+        retriever = SecomRetriever(bank=bank, scope=("ann",), k=3)
+        assert [each.page_content for each in retriever.invoke(question)] == ["user: My dog Bello swims in the Leie."]
+        bank.remember(("ann",), [("assistant", "In the Leie, you said.")], session="friday")
+        assert len(retriever.invoke(question)) == 2
+        assert "Bello swims" in retriever.invoke("My dog Bello swims in the Leie.")[0].page_content

@@ -473,3 +473,18 @@ def test_a_correction_is_shown_as_the_models_words_for_the_user(bank: MemoryBank
     )
     shown = create_search_memory_tool(bank, scope=ANN).invoke({"query": "Where does Bello swim?"})
     assert "user, as corrected by the assistant: The user's dog Bello swims in the Scheldt." in shown
+
+
+def test_a_search_does_not_find_the_question_that_is_being_asked(bank: MemoryBank) -> None:
+    question = "Where does my dog Bello swim?"
+    bank.remember(ANN, [Message(question)], session="friday", later=True)
+    search = create_search_memory_tool(bank, scope=ANN)
+    assert question not in search.invoke({"query": question})
+    call = ToolCall("search_memory", {"query": "dog Bello swimming"})
+    asked = AIMessage("", tool_calls=[{"name": call.name, "args": call.arguments, "id": "1"}])
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", ToolNode([search]))
+    graph.add_edge(START, "tools")
+    shown = graph.compile().invoke({"messages": [("user", question), asked]})["messages"][-1].text
+    assert "Bello swims in the Leie" in shown
+    assert question not in shown
