@@ -11,10 +11,10 @@ from langchain_core.runnables import RunnableConfig
 from pydantic import StrictBool, StrictInt, model_validator
 from typing_extensions import Self
 
+from secom_core.bank.asked_now import recalled
 from secom_core.conversation import Scope
 from secom_core.memory import Hit, Recall
 
-from .asked_now import recalled
 from .convert import section_documents, to_document
 from .dialogue import said_before
 from .identity import Identity

@@ -13,12 +13,12 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import Field
 
 from secom_core.bank import MemoryBank, check_bank
+from secom_core.bank.asked_now import recalled
 from secom_core.bank.checks import check_some, check_text
 from secom_core.context.reading import part_of, why_empty
 from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput, InvalidScope, MissingExtra
 
-from .asked_now import recalled
 from .convert import text_of
 from .dialogue import said_before
 from .identity import Identity, check_key

@@ -12,6 +12,7 @@ from llama_index.core.instrumentation.events import BaseEvent
 
 from secom_core.bank import MemoryBank
 from secom_core.bank.answers import ANSWER_WAITS_S
+from secom_core.bank.asked_now import recalled
 from secom_core.memory import Recall
 from secom_core.stores.database import waiting_at_most
 
@@ -52,6 +53,8 @@ def traced_recall(
 ) -> Recall:
     """Recall within a span, and send a `SecomRecallEvent` at its end. The span itself holds no words.
 
+    The question that is being asked is no find (`secom_core.bank.asked_now`).
+
     Args:
         bank: what recalls.
         scope: whose memory is searched.
@@ -68,7 +71,7 @@ def traced_recall(
     def recall() -> None:
         # Somebody waits for the answer that the recall is for.
         with waiting_at_most(ANSWER_WAITS_S):
-            recalls.append(bank.recall(scope, query, **about))
+            recalls.append(recalled(bank, scope, query, **about))
         _DISPATCHER.event(_event(recalls[0], session, contents=contents))
 
     token = _call.set(recall)

@@ -21,7 +21,7 @@ from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import MetadataMode, QueryBundle
 
-from llamaindex_secom import LLMLinguaDenoiser, SecomRetriever, SegmentTextSplitter
+from llamaindex_secom import LLMLinguaDenoiser, SecomRetriever, SegmentTextSplitter, memory_tools
 from llamaindex_secom.convert import excerpts_of, turn_ids_of
 from llamaindex_secom.denoiser import ORIGINAL_TEXT
 from llamaindex_secom.node_origins import locate
@@ -314,3 +314,15 @@ def test_what_is_left_after_forgetting_has_its_own_day_and_its_own_marks() -> No
     assert kept.node.metadata["begin"] == kept.node.metadata["end"] == days[1].isoformat()
     assert json.loads(kept.node.metadata["speakers"]) == ["Flo"]
     assert [each["turn_id"] for each in json.loads(kept.node.metadata["replaced"])] == ["due"]
+
+
+def test_the_question_that_is_being_asked_is_no_find() -> None:
+    question = "Where does my dog Bello swim?"
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [("user", "My dog Bello swims in the Leie.")], session="monday", close=True)
+        bank.remember(ANN, [("user", question)], session="friday", later=True)
+        assert [node.text for node in SecomRetriever(bank, ANN, k=3).retrieve(question)] == [
+            "user: My dog Bello swims in the Leie."
+        ]
+        [search] = memory_tools(bank, scope=ANN, actions=["search"])
+        assert question not in str(search.call(query=question))

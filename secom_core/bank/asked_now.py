@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from secom_core.bank import MemoryBank
-from secom_core.conversation import Scope, Turn
-from secom_core.memory import Recall
-from secom_core.text.speech import only_asks
+from ..conversation import Turn
+from ..memory import Recall
+from ..text.speech import only_asks
+from .bank import MemoryBank
 
 
 def recalled(
     bank: MemoryBank,
-    scope: Scope,
+    scope: Sequence[str],
     query: str,
     *,
     asked: Iterable[str] = (),
