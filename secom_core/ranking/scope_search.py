@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..memory import Memory
 from ..protocols import Vectors
 from ..text.dates import Span
 from ..text.intents import asks_again, asks_of_replies
-from ..text.list_items import item_asked, item_span
+from ..text.list_items import item_asked, item_begins
 from ..text.periods import days_named
 from ..vectors import DocumentPlace
 from .dialogue import LEANT_ON
@@ -225,9 +226,11 @@ class ScopeSearch:
         if self.item:
             replies = np.flatnonzero(self._table.kind[pool] == REPLY).tolist()
             self._table.read(pool[replies].tolist())
+            begins = cache(item_begins)  # a long reply has many passages, and is read once
             for at in replies:
                 passage = self._table.passage(pool.item(at))
-                found[at] = item_span(passage.message.text, self.item, passage.start, passage.stop) is not None
+                there = begins(passage.message.text, self.item)
+                found[at] = bisect_left(there, passage.start) < bisect_left(there, passage.stop)
         return found
 
     @cached_property

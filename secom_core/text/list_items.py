@@ -52,41 +52,60 @@ _COUNTS: Final = {
     )
     for word in words.split()
 }
-_THINGS: Final = (
-    r"(?:ones?|options?|steps?|points?|items?|tips?|tricks?|things?|ideas?|suggestions?|exercises?|ways?|entr(?:y|ies)"
-    r"|reasons?|rungs?|rules?|stages?|bullets?|lines?|choices?|alternatives?|recommendations?|methods?|questions?|parts?"
-    r"|schritte?s?|punkte?s?|tipps?|option(?:en)?|idee|vorschlag|übung|möglichkeit|weg|regel|grund|frage|variante"
-    r"|pasos?|puntos?|opci[oó]n|consejos?|ideas?|sugerencia|ejercicio|manera|regla|pregunta"
-    r"|étapes?|points?|conseils?|idées?|exercice|façon|règle|question|astuce|proposition)"
+_THING: Final = (
+    r"(?:one|option|step|point|item|tip|trick|thing|idea|suggestion|exercise|way|entry|reason|rung|rule|stage|bullet"
+    r"|choice|alternative|recommendation|method|question|part|hint"
+    r"|schritt(?:e?s)?|punkt(?:e?s)?|tipp|idee|vorschl[aä]g|übung|möglichkeit|weg|regel|gr[uü]nd|frage|variante"
+    r"|paso|punto|opci[oó]n|consejo|sugerencia|ejercicio|manera|regla|pregunta"
+    r"|étape|conseil|idée|exercice|façon|règle|astuce|proposition)"
 )
+"""One item: "the first steps" and "second hand things" are not named by a place in a list."""
+_THINGS: Final = rf"(?:{_THING}(?:e?[sn]|e)|entries|list[ae]?)"
 _OF_LIST: Final = (
-    r"(?:(?:of|from) (?:the|your|my|those|these|that)|(?:on|in) (?:your|(?:the|that) \w*(?:list|table|plan|guide))"
-    r"|(?:von|aus) (?:de[mnr]|dein\w*)|(?:in|auf) (?:dein\w*|der liste)"
-    r"|(?:de|del) (?:l[oa]s?|tus?)|(?:de|dans) (?:tes?|ta|l[ea]s?|vos|votre))"
+    r"(?:(?:of|from) (?:your|those|these|the \w+ (?:that )?you)"
+    r"|(?:on|in) (?:your|(?:the|that) \w*(?:list|table|plan|guide))"
+    r"|(?:von|aus) dein\w*|(?:in|auf) (?:dein\w*|der liste)|(?:de|del) tus?|(?:de|dans) (?:tes?|ta|vos|votre)"
+    rf"|(?:of|from|von|aus|del?|dans) (?:the|that|my|de[mnr]|l[aeo]s?) (?:[\w-]+ )?{_THINGS})"
 )
+_AMONG: Final = (
+    r"(?:of|from|among|von|aus|del?|dans)(?: (?:the|your|my|those|these|de[mnr]|dein\w*|l[aeo]s?|tus|tes|vos))?"
+)
+_HAN_THING: Final = (
+    "[条條步点點项項种種款招]|[个個](?=的?(?:[选選][项項]|步[骤驟]|建[议議]|[办辦方]法|方案|技巧|要?[点點]|提示|[练練][习習]"
+    "|[动動]作|理由|原因|想法|主意|[问問][题題]|例子|是|呢|吧|[说說])|[？?，,。]|$)"
+)
+_KANA_THING: Final = (
+    r"の(?:案|項目|ステップ|手順|方法|ヒント|アドバイス|提案|選択肢|オプション|質問|理由|コツ|ポイント|アイデア|例|もの|やつ|[はが])"
+    r"|[はがをに]|って|[？?、。]|$"
+)
+_HANGUL_THING: Final = " ?(?:방법|항목|단계|옵션|팁|제안|조언|질문|이유|아이디어|것)|[는가]|[?]|$"
 _BY_ORDINAL: Final = regex(
-    rf"(?<!\w)(?:(?P<first>{'|'.join(_ORDINALS)})\b(?: [\w-]+)?? (?:{_THINGS}|{_OF_LIST})(?!\w)"
-    rf"|(?:last|final|letzte[nrs]?|últim[oa]|derni(?:er|ère)) {_OF_LIST} (?P<all>{'|'.join(_COUNTS)}|\d\d?)\b"
-    rf"|(?:last|final) (?:of|among) (?P<among>{'|'.join(_COUNTS)}|\d\d?)\b"
-    r"|(?<!\broom )(?<!\bhouse )(?<!\bflat )(?<!phone )(?<!\bbus )(?<!\bgate )(?<!\bdoor )(?<!\blocker )"
-    rf"(?:number|no\.|nummer|nr\.|número|numéro|{_THINGS}) (?:#|no\.? ?|nr\.? ?)?"
-    rf"(?P<number>{'|'.join(_COUNTS)}|\d\d?)(?![\w%]| ?[-/:.,]\d)"
-    rf"|(?P<dotted>\d\d?)\. {_THINGS}(?!\w))"
-    r"|第(?P<han>[一二三四五六七八九十]|\d\d?)(?:[个個条條步点點项項种種款招])"
-    r"|(?P<kana>[一二三四五六七八九十]|\d\d?)(?:つ目|番目)"
-    r"|(?P<hangul>첫|두|세|네|다섯|여섯|일곱|여덟|아홉|열|\d\d?) ?번째",
+    rf"(?<!\w)(?:(?P<first>{'|'.join(_ORDINALS)})\b(?: [\w-]+)?? (?:{_THING}|{_OF_LIST})(?!\w)"
+    rf"|(?:last|final|letzte[nrs]?|últim[oa]|derni(?:er|ère)) {_AMONG} (?P<all>{'|'.join(_COUNTS)}|\d\d?)"
+    rf"(?:\W*\Z| (?:[\w-]+ )?{_THINGS}(?!\w))"
+    rf"|(?:number|no\.|nummer|nr\.|número|numéro|{_THING}) (?:#|no\.? ?|nr\.? ?)?"
+    rf"(?P<number>{'|'.join(_COUNTS)}|\d\d?)(?![\w%]| ?[-/:.,]\d| (?-i:[A-Z])[a-z])"
+    rf"|(?P<dotted>\d\d?)\. {_THING}(?!\w))"
+    rf"|第(?P<han>[一二三四五六七八九十]|\d\d?)(?:{_HAN_THING})"
+    rf"|(?P<kana>[一二三四五六七八九十]|\d\d?)(?:つ目|番目)(?={_KANA_THING})"
+    rf"|(?P<hangul>첫|두|세|네|다섯|여섯|일곱|여덟|아홉|열|\d\d?) ?번째(?={_HANGUL_THING})",
     re.I,
 )
 _HANGUL: Final = {word: place for place, word in enumerate("첫 두 세 네 다섯 여섯 일곱 여덟 아홉 열".split(), 1)}
 _NO_ITEM: Final = wording(
     r"""
     (?:first|second|third|fourth|fifth) (?:time|day|week|month|year|session|date|name|floor|grade|half|thing in)
+    (?:first|second|third|fourth|fifth) \w+ of (?:my|our|his|her|their)
+    first (?:aid|class)|second[- ]hand|third[- ]party
     number one (?!of\b|on\b|in\b|from\b)\w+
-    first (?:thing|one) (?:I|we|you) (?:said|asked|told|talked|discussed|ever|did)
+    (?:room|house|flat|phone|bus|train|tram|gate|door|locker|seat|page|player|order|ticket|platform|track) number
+    (?:Zimmer|Haus|Linie|Bus|Gleis|Platz|Seite|Spieler) Nummer
+    first (?:thing|one|question) (?:that )?(?:I|we|you) (?:ever )?(?:said|asked|told|talked|discussed|did)
+    (?:my|meine|mi|ma) (?:very )?(?:first|erste|primera|première) (?:question|frage|pregunta)
     (?:erste[nrsm]?|zweite[nrsm]?|dritte[nrsm]?) (?:mal|tag|woche|monat|jahr|sitzung|termin|stock)
     primera vez|première fois
     """,
-    anywhere="第[一二三四五六七八九十\\d]+(?:次|天|周|年|回|月)",
+    anywhere="第[一二三四五六七八九十\\d]+(?:次|天|周|年|回|月)|我的?第[一1][个個][问問]",
 ).search
 _ITEM: Final = regex(
     r"^[ \t]{0,8}(?:#{1,6} ?)?(?:[-*•] )?(?:\*\*|__)?(?:[^\W\d]{2,12} |第|[（(])?(?P<number>\d{1,2})"
@@ -112,7 +131,7 @@ def item_asked(query: str) -> int:
     for group, words in (("first", _ORDINALS), ("han", _COUNTS), ("kana", _COUNTS), ("hangul", _HANGUL)):
         if found[group]:
             return _place(found[group], words)
-    return next((_place(found[each], _COUNTS) for each in ("all", "among", "number", "dotted") if found[each]), 0)
+    return next((_place(found[each], _COUNTS) for each in ("all", "number", "dotted") if found[each]), 0)
 
 
 def _place(word: str, words: dict[str, int]) -> int:
@@ -136,9 +155,16 @@ def item_span(text: str, place: int, start: int, stop: int) -> tuple[int, int] |
     for at, number in _items(text):
         if begins >= 0:
             return begins, min(at, stop)
-        if number == place and start <= at < stop:
+        if at >= stop:
+            return None
+        if number == place and at >= start:
             begins = at
     return (begins, stop) if begins >= 0 else None
+
+
+def item_begins(text: str, place: int) -> list[int]:
+    """Where the items of this place begin in a text, in order: one for each of its lists at most."""
+    return [at for at, number in _items(text) if number == place]
 
 
 def _items(text: str) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,8 @@ import pytest
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
-from secom_core.text.list_items import item_asked, item_span
+from secom_core.ranking import scope_search
+from secom_core.text.list_items import item_asked, item_begins, item_span
 
 ANN = ("acme", "ann")
 
@@ -29,6 +30,10 @@ ANN = ("acme", "ann")
         ("你给我的第三条建议是什么？", 3),
         ("三つ目の案は何だった？", 3),
         ("네 번째 방법이 뭐였지?", 4),
+        ("the second of the places you recommended", 2),
+        ("der zweite von den Tipps", 2),
+        ("第二个是什么？", 2),
+        ("number 3 on the list?", 3),
     ],
 )
 def test_the_place_of_an_item_is_read(question: str, place: int) -> None:
@@ -46,6 +51,21 @@ def test_the_place_of_an_item_is_read(question: str, place: int) -> None:
         "Which room number 12 did I mean?",
         "Wann war der zweite Termin?",
         "我们第一次聊了什么？",
+        "What is the first chapter of the book about?",
+        "Who is the third child of my sister?",
+        "What is the second part of my address?",
+        "Give me second hand ideas.",
+        "What are the first three steps?",
+        "What was the last of the three months like?",
+        "What was my first question?",
+        "Who lives at number 10 Downing Street?",
+        "Is the tram number 7 late?",
+        "Quel est le premier jour de la semaine ?",
+        "¿Cuál es el primer día de la semana?",
+        "Wie heißt der zweite Sohn von dem Nachbarn?",
+        "我的第二个孩子叫什么名字？",
+        "二番目の子供の名前は？",
+        "두 번째 아이 이름이 뭐야?",
         "How many steps did I walk?",
         "What was the third option you gave me? " * 20,
     ],
@@ -78,6 +98,21 @@ def test_numbers_are_written_in_many_ways(text: str) -> None:
 def test_ten_thousand_bullets_are_read_once_through() -> None:
     text = "- one more\n" * 10_000
     assert item_span(text, 10_000, len(text) - 11, len(text)) == (len(text) - 11, len(text))
+
+
+def test_a_long_reply_is_read_once_for_all_of_its_passages(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    def counted(text: str, place: int) -> list[int]:
+        read.append(len(text))
+        return item_begins(text, place)
+
+    monkeypatch.setattr(scope_search, "item_begins", counted)
+    long = "\n".join(f"- the tip about basil number {number} is to water it" for number in range(400))
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [Message("How do I grow basil?"), Message(long, "assistant")], session="s1", close=True)
+        bank.recall(ANN, "What was the third tip about basil?", k=3)
+    assert read == [len(long)]
 
 
 def reply(opening: str, items: list[str]) -> str:
