@@ -37,8 +37,11 @@ _SEASON: Final = regex(
     rf"(?P<season>{_LATIN})\b{_AFTER}?(?:\s(?:of\s|del?\s)?(?P<year>(?:19|20)\d\d))?\b",
     re.I,
 )
+_CASE: Final = regex(r"(?:im|diese[nm]|letzte|vorige|vergangene)\w*\sfall", re.I)
+"""A case in German, not the autumn."""
 _SIGN_SEASON: Final = regex(
-    r"(?:(?P<year>(?:19|20)\d\d)年的?の?|(?P<past>去年|昨年)的?の?|今年的?の?|(?P<last>上一?[个個]|前の)|这个?|這個?|この)?"
+    r"(?:(?P<year>(?:19|20)\d\d)年的?の?|(?P<before>前年|一昨年|おととし)的?の?|(?P<past>去年|昨年)的?の?"
+    r"|今年的?の?|(?P<last>上一?[个個]|前の)|这个?|這個?|この)?"
     r"(?P<season>[春夏秋冬])(?:[天季]|(?=に|は|の|、))"
 )
 _WEEKEND: Final = regex(
@@ -46,10 +49,12 @@ _WEEKEND: Final = regex(
     rf"(?:week-?end|wochenende|fin\sde\ssemana)\b{_AFTER}?",
     re.I,
 )
-_SIGN_WEEKEND: Final = regex(r"(?P<last>上个?|上個?|先)?(?:这个?|這個?|この|今|本)?(?:周|週)末")
+# "Next Friday" is no day on which anything was said.
+_NOT_NEXT: Final = "(?<!下)(?<!下个)(?<!下個)(?<!来週)(?<!来週の)"
+_SIGN_WEEKEND: Final = regex(rf"{_NOT_NEXT}(?P<last>上个?|上個?|先)?(?:这个?|這個?|この|今|本)?(?:周|週)末")
 _SIGN_WEEKDAY: Final = regex(
-    r"(?P<last>上个?|上個?)?(?:这个?|這個?|本)?(?:周|週|星期|礼拜|禮拜)(?P<day>[一二三四五六日天])"
-    r"|(?P<before>先週の?)?(?P<kanji>[月火水木金土日])曜日?"
+    rf"{_NOT_NEXT}(?:(?P<last>上个?|上個?)?(?:这个?|這個?|本)?(?:周|週|星期|礼拜|禮拜)(?P<day>[一二三四五六日天])"
+    r"|(?P<before>先週の?)?(?P<kanji>[月火水木金土日])曜日?)"
 )
 _NUMBERS: Final = {
     name: number
@@ -136,10 +141,12 @@ def _ago(match: re.Match[str], today: date) -> _Days:
 
 def _season(match: re.Match[str], today: date) -> _Days:
     """The season of a year; or the last that is over, where it is called the last; or else the last that has begun."""
+    if _CASE.match(match[0]):
+        return
     parts, number = match.groupdict(), _SEASONS[match["season"].lower()]
     is_last = parts["last"] or parts.get("after")
-    if parts["year"] or parts.get("past"):
-        year = int(parts["year"]) if parts["year"] else today.year - 1
+    if parts["year"] or parts.get("past") or parts.get("before"):
+        year = int(parts["year"]) if parts["year"] else today.year - 1 - bool(parts["before"])
         # A winter is called by the year that it begins in, or ends in.
         yield from (_months(each, number) for each in ((year - 1, year) if number == _WINTER else (year,)))
     elif is_last or "in" not in parts or parts["in"]:

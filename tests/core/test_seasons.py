@@ -37,6 +37,9 @@ SPANS = {
         去年夏天我们聊了什么？
         去年の夏に何を話しましたか
         """,
+    ("2024-06-01", "2024-08-31"): """
+        一昨年の夏に何を話しましたか
+        """,
     ("2025-09-01", "2025-11-30"): """
         What did we talk about last autumn?
         What did we talk about last fall?
@@ -134,6 +137,11 @@ def test_the_last_one_is_over(text: str, today: date, first: str) -> None:
         "Il a été malade.",
         "¿De qué hablamos del winter sale?",
         "Was machst du an Wochenenden?",
+        "Was hatten wir für diesen Fall besprochen?",
+        "Was haben wir im letzten Fall gesagt?",
+        "我们下周一聊什么？",
+        "下个周末我们聊什么？",
+        "来週の金曜日に何を話しますか",
     ],
 )
 def test_what_is_none(text: str) -> None:
