@@ -18,7 +18,7 @@ import pytest
 
 from secom_core.citations import CitationEntry, Impression
 from secom_core.citations import look as citations
-from secom_core.conversation import Message, Turn, group_messages
+from secom_core.conversation import WRITTEN_BY, Message, Turn, group_messages
 from secom_core.errors import InvalidInput
 from secom_core.memory import Segment
 from secom_core.pictures.report import ReportedSession, ReportSection, ScopeContents, scope_report
@@ -184,6 +184,14 @@ def test_a_layers_title_is_text_and_not_html() -> None:
     assert "<b>Mine & yours</b>" in page.text
     assert "mine" in page.text
     assert "own" in page.ids
+
+
+def test_whose_words_a_correction_is() -> None:
+    said = Message("I live in Ghent.", "user", id="m1", at=DAY, metadata={WRITTEN_BY: "assistant"})
+    contents = ScopeContents(
+        ("a",), (ReportedSession("s1", group_messages([said], "s1"), (Segment(0, 1),)),), sections()
+    )
+    assert "user, as corrected by the assistant" in Page(report(contents)).text
 
 
 def test_an_empty_scope_says_so() -> None:

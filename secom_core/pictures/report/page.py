@@ -198,7 +198,7 @@ def _turn(turn: Turn, page: Page, begun: datetime | None) -> str:
 
 def _message(message: Message) -> str:
     kind = " reply" if message.role in ("assistant", "tool") else ""
-    who = f'<b dir="auto">{line(message.label)}</b>' if message.label else ""
+    who = f'<b dir="auto">{line(message.shown_label)}</b>' if message.shown_label else ""
     return f'<div class="said{kind}">{who}<span dir="auto">{words(message.text)}</span></div>'
 
 
