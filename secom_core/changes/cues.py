@@ -19,7 +19,8 @@ ENDED: Final = wording(
     (?:handed|put|turned) in my (?:notice|resignation)|resigned|packed (?:it )?in|dropped out|called (?:it )?off
     (?:broke|split|broken) up|got rid of|(?:I|we)(?:'ve| have)? (?:just )?sold|off the table|shut down|scrapped
     (?:has|have|was|were|got|been) (?:discontinued|cancel+ed|scrapped|laid off|let go|closed)|passed away|died
-    expired(?! (?!on\b|in\b|at\b|last\b|yesterday|today|this|a\b|and\b|so\b|but\b|already|now|before|after|while)\w)
+    expired(?! \w)|expired (?:on|in|at|last|yesterday|today|this|a|and|so|but|already|now|before|after|while)
+    expired (?:recently|early|(?:when|since|because) (?:I|we))
     (?:gekündigt|aufgegeben|abgemeldet|aufgehört|verkauft|gestorben|abgesagt|abgeschafft|abgelaufen)
     (?:ausgelaufen|aufgelöst|weggefallen|eingestellt|hingeschmissen|losgeworden|getrennt)
     ist (?:damit |nun |jetzt )?geschichte|fällt\b.{0,40}\bweg

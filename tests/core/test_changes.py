@@ -94,6 +94,8 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
         ),
         ("I solved 8 hard chess problems.", "I increased my practice to 15 hard chess problems.", "changed"),
         ("My gym pass runs until May.", "My gym pass has expired.", "ended"),
+        ("My gym pass costs 40 euros a month.", "My gym pass expired when I moved.", "ended"),
+        ("The rent is 900.", "My mistake the rent is 950.", "corrected"),
         (
             "The idle timeout of the socket is 30 seconds.",
             "I raised the idle timeout of the socket to 60 seconds.",
