@@ -112,6 +112,8 @@ _ITEM: Final = regex(
     r"(?:[.):：、）,]|步|个|個|\*\*[.:])|^[ \t]{0,3}(?P<bullet>[-*•+]) (?!\[[ x]\] *$)",
     re.M,
 )
+_NOWHERE: Final = -2
+"""In which column bullets stand before the first item; below a number, -1, none is an item of its own."""
 _BREAK: Final = regex(r"^(?:#{1,6} |[^\s\-*•+#\d|>`])", re.M)
 
 
@@ -168,13 +170,17 @@ def item_begins(text: str, place: int) -> list[int]:
 
 
 def _items(text: str) -> Iterator[tuple[int, int]]:
-    """Where each item begins, and its place."""
-    bullets, last = 0, 0
+    """Where each item begins, and its place; bullets below an item, or further in than it, are part of it."""
+    bullets, column, last = 0, _NOWHERE, 0
     for found in _ITEM.finditer(text):
         if found["number"]:
-            bullets = 0
+            bullets, column, last = 0, -1, found.end()
             yield found.start(), int(found["number"])
             continue
-        bullets = 1 if _BREAK.search(text, last, found.start()) else bullets + 1
+        here = found.start("bullet") - found.start()
+        if column == _NOWHERE or _BREAK.search(text, last, found.start()):
+            bullets, column = 0, here
         last = found.end()
-        yield found.start(), bullets
+        if here <= column:
+            bullets += 1
+            yield found.start(), bullets

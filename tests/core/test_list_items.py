@@ -89,6 +89,23 @@ def test_items_by_number_and_by_bullet(place: int, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1. Rinse it:\n   - in cold water\n   - for a minute\n2. Dry it.\n", "2. Dry it.\n"),
+        (
+            "### 1. Rinse\n- in cold water\n- for a minute\n\n### 2. Dry\n- in the shade\n",
+            "### 2. Dry\n- in the shade\n",
+        ),
+        ("- Rinse it:\n  - in cold water\n  - for a minute\n- Dry it.\n", "- Dry it.\n"),
+    ],
+)
+def test_bullets_below_an_item_are_part_of_it(text: str, words: str) -> None:
+    start = text.index(words)
+    assert item_span(text, 2, 0, len(text)) == (start, len(text))
+    assert item_span(text, 1, 0, len(text)) == (0, start)
+
+
+@pytest.mark.parametrize(
     "text", ["### Step 4: Rinse", "**Woche 4, Ruhe:** nichts", "4) Rinse", "4、冲洗", "- **4.** Rinse"]
 )
 def test_numbers_are_written_in_many_ways(text: str) -> None:
