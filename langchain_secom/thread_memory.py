@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig, ensure_config
 
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
+from secom_core.bank.answers import ANSWER_WAITS_S
 from secom_core.errors import MissingExtra
 
 from .agent_turn import OWNERS, AgentTurn, is_subagent, owner_of
@@ -26,8 +28,10 @@ except ImportError as error:
 
 
 _CHECKPOINTER: Final = "__pregel_checkpointer"
+_DURABILITY: Final = "__pregel_durability"
 _LOOKED_THROUGH: Final = 64
 """In how many checkpoints messages of other branches are looked for: the latest of a branch has all of its messages."""
+_PAUSE_S: Final = 0.005
 
 
 def is_checkpointed() -> bool:
@@ -43,8 +47,29 @@ def _latest_checkpoints() -> list[CheckpointTuple]:
     return list(configurable[_CHECKPOINTER].list({"configurable": of_thread}, limit=_LOOKED_THROUGH))
 
 
+def _checkpoints_and_line() -> tuple[list[CheckpointTuple], list[CheckpointTuple]]:
+    """The latest checkpoints, and of these the one from which the current step began, and those before it.
+
+    A graph writes its checkpoints while its next step runs, so that the current one may have to be waited for. It is
+    not there where they are written when the graph ends, or where the graph keeps none: then there is no line.
+    """
+    until = time.monotonic() + ANSWER_WAITS_S
+    while True:
+        saved = _latest_checkpoints()
+        line = _current_line(saved)
+        # The first checkpoint of a thread has no others beside it.
+        if line or not saved or not _comes() or time.monotonic() > until:
+            return saved, line
+        time.sleep(_PAUSE_S)
+
+
+def _comes() -> bool:
+    """Whether the current checkpoint is written while its step runs."""
+    configurable = ensure_config()["configurable"]
+    return "" in configurable.get("checkpoint_map", {}) and configurable.get(_DURABILITY) != "exit"
+
+
 def _current_line(saved: Sequence[CheckpointTuple]) -> list[CheckpointTuple]:
-    """The checkpoint from which the current step began, and those before it; none if it is not written yet."""
     by_id = {_id_of(each.config): each for each in saved}
     line, number = [], ensure_config()["configurable"].get("checkpoint_map", {}).get("")
     while number in by_id:
@@ -140,14 +165,16 @@ class ThreadMemory:
 
         What a graph has taken out of its thread, such as to keep it short, is in the line of its checkpoints.
         """
-        saved = _latest_checkpoints() if ids else []
-        line = _current_line(saved) if off_line else []
+        if not ids:
+            return set()
+        saved, line = _checkpoints_and_line() if off_line else (_latest_checkpoints(), [])
         if off_line and not line:
             return set()
         return (set(ids) & self._ids_in(turn, saved)) - self._ids_in(turn, line)
 
     def _whole_thread(self, turn: AgentTurn) -> set[str]:
-        return self._ids_in(turn, _current_line(_latest_checkpoints())[:1])
+        _, line = _checkpoints_and_line()
+        return self._ids_in(turn, line[:1])
 
     def _ids_in(self, turn: AgentTurn, saved: Sequence[CheckpointTuple]) -> set[str]:
         # Checkpoints give objects of their own, each time.

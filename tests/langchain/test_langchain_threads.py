@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -343,6 +345,30 @@ def test_a_branch_goes_on_from_what_is_not_remembered_any_more(
     agent.invoke(user("I have no pets."), checkpoint(agent, 2))
     assert not [texts for texts in said(bank) if "Mimi" in texts[0] or "dog" in texts[0]]
     assert said(bank)[-1] == ["I have no pets.", "Answer 3."]
+
+
+class SlowSaver(InMemorySaver):
+    """Has written a checkpoint only after the step that follows it has begun."""
+
+    def put(self, *args: Any) -> Any:
+        time.sleep(0.1)
+        return super().put(*args)
+
+    async def aput(self, *args: Any) -> Any:
+        await asyncio.sleep(0.1)
+        return super().put(*args)
+
+
+@both
+async def test_a_branch_is_told_while_its_checkpoint_is_being_written(
+    bank: MemoryBank, server: ScriptedServer, how: str
+) -> None:
+    agent = agent_of(server, bank, saver=SlowSaver())
+    first, *_ = two_turns(agent)
+    agent.update_state(in_thread, {"messages": [RemoveMessage(id=first.id)]})
+    agent.invoke(user("And I have a dog."), in_thread)
+    await run_agent(how, agent, user("I have no pets."), checkpoint(agent, 2))
+    assert [texts[0] for texts in said(bank)] == ["I have no pets."]
 
 
 @pytest.mark.slow
