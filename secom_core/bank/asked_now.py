@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from itertools import takewhile
+from typing import Any, Final
 
-from ..conversation import Turn
+from ..conversation import Turn, check_scope
 from ..memory import Recall
 from ..text.speech import only_asks
 from .bank import MemoryBank
+
+_LATEST: Final = 8
+"""How many turns at the end of a session may be one question that was asked again and again."""
 
 
 def recalled(
@@ -20,7 +24,9 @@ def recalled(
     exclude: Collection[str] = (),
     **options: Any,
 ) -> Recall:
-    """What a bank recalls, without turns that hold nothing but the question, unanswered.
+    """What a bank recalls, without the question that ends its session: nobody has answered, and nothing followed.
+
+    Where something followed, in a dialogue of several users for example, that may be the answer.
 
     Args:
         bank: where it searches.
@@ -32,8 +38,17 @@ def recalled(
     """
     recall = bank.recall(scope, query, exclude=exclude, **options)
     questions = {each.strip() for each in (query, *asked) if only_asks(each)}
-    found = {turn.id for hit in recall.hits for turn in hit.turns if _only_asks(turn, questions)} if questions else ()
-    return bank.recall(scope, query, exclude={*exclude, *found}, **options) if found else recall
+    if not questions:
+        return recall
+    mine = check_scope(scope)
+    found = {turn.id: turn for hit in recall.hits if hit.scope == mine for turn in hit.turns}
+    sessions = {turn.session for turn in found.values() if _only_asks(turn, questions)}
+    # A filter may have left an answer out of what was found.
+    ends = (reversed(bank.turns(scope, session, last=_LATEST)) for session in sessions)
+    waiting = {turn.id for end in ends for turn in takewhile(lambda turn: _only_asks(turn, questions), end)}
+    if waiting.isdisjoint(found):
+        return recall
+    return bank.recall(scope, query, exclude={*exclude, *waiting}, **options)
 
 
 def _only_asks(turn: Turn, questions: Collection[str]) -> bool:

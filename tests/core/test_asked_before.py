@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta, timezone
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.asked_now import recalled
 from secom_core.protocols import Embedder
 
 SCOPE = ("acme", "alice")
@@ -140,3 +142,36 @@ def test_how_sure_a_recall_is_does_not_hang_on_what_is_left_out() -> None:
         )
         assert len(relevant.turns) < len(all_of_it.turns)
         assert relevant.confidence == all_of_it.confidence
+
+
+def test_the_question_that_is_asked_now_ends_its_session() -> None:
+    question = "Where do we meet for the lantern walk?"
+    with MemoryBank.open() as bank:
+        bank.remember(SCOPE, [("Ann", question), ("Bob", "At Joe's, behind the mill.")], session="club", close=True)
+        turns = [("user", "What oil does the loom need?"), ("assistant", "Linseed oil.")]
+        bank.remember(SCOPE, turns, session="loom", close=True)
+        # What followed may be the answer, and is found beside the question.
+        assert recalled(bank, SCOPE, question, k=2).text == bank.recall(SCOPE, question, k=2).text
+        # It was answered, though the filter does not show with what.
+        only_users = {"role": "user"}
+        assert turns[0][1] in recalled(bank, SCOPE, turns[0][1], where=only_users, only_relevant=True).text
+        for number in range(3):
+            bank.remember(SCOPE, [("user", question)], session="friday", later=number > 0)
+        again = recalled(bank, SCOPE, question, k=1, asked=[question])
+        assert {hit.memory.session for hit in again.hits} == {"club"}
+
+
+def test_a_question_of_another_scope_is_not_searched_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    question, calls = "Where do we meet for the lantern walk?", list[str]()
+    real = MemoryBank.recall
+
+    def counting(*args: Any, **options: Any) -> Any:
+        calls.append("recall")
+        return real(*args, **options)
+
+    with MemoryBank.open() as bank:
+        bank.remember(("team",), [("user", question)], session="monday")
+        bank.remember(SCOPE, [("user", "The mill is shut.")], session="friday")
+        monkeypatch.setattr(MemoryBank, "recall", counting)
+        recalled(bank, SCOPE, question, also=[("team",)])
+    assert calls == ["recall"]
