@@ -178,7 +178,7 @@ def _without_results(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
 
 
 def _without_calls(message: BaseMessage) -> BaseMessage:
-    return message.model_copy(update={"tool_calls": []}) if isinstance(message, AIMessage) else message
+    return message.model_copy(update={"tool_calls": []}) if getattr(message, "tool_calls", ()) else message
 
 
 def _role(message: BaseMessage) -> str:

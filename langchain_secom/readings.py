@@ -13,30 +13,27 @@ from .messages import stable_id
 class Readings:
     """Converts the messages of one turn's thread, and names them, each once.
 
-    A message is known by the object that it is. What has other words by now is read again.
+    A message is known by what is read of it: hooks and other middlewares may copy it, or give it other words.
     """
 
     def __init__(self) -> None:
-        # What is known is held, so that no other object gets its number.
-        self._read: dict[int, tuple[BaseMessage, object, str | None, str | None, Message]] = {}
-        self._named: dict[int, tuple[Message, str, str]] = {}
+        self._read: dict[tuple[object, ...], Message] = {}
+        self._named: dict[tuple[object, ...], str] = {}
 
     def message(self, message: BaseMessage) -> Message:
         """As `to_message`."""
         if not is_plain(message):
             return to_message(message)
-        known = self._read.get(id(message))
-        if known is not None:
-            read, words, number, name, made = known
-            if read is message and words is message.content and (number, name) == (message.id, message.name):
-                return made
-        made = to_message(message)
-        self._read[id(message)] = message, message.content, message.id, message.name, made
-        return made
+        key = type(message), message.content, message.id, message.name
+        known = self._read.get(key)
+        if known is None:
+            known = self._read[key] = to_message(message)
+        return known
 
     def stable_id(self, session: str, message: Message) -> str:
         """As `langchain_secom.messages.stable_id`."""
-        known = self._named.get(id(message))
-        if known is None or known[0] is not message or known[1] != session:
-            known = self._named[id(message)] = message, session, stable_id(session, message)
-        return known[2]
+        key = session, message.id, message.role, message.text
+        known = self._named.get(key)
+        if known is None:
+            known = self._named[key] = stable_id(session, message)
+        return known

@@ -13,11 +13,12 @@ pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'lang
 
 from langchain.agents import create_agent
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from sql_log import statements
 
 from langchain_secom import SecomMiddleware, messages, readings
+from langchain_secom.known_messages import ThreadOptions, ids_of_messages
 from secom_core.bank import MemoryBank
 
 RUN: Any = {"configurable": {"user_id": "ann", "thread_id": "friday"}}
@@ -66,6 +67,24 @@ def test_a_late_turn_costs_what_an_early_one_does(tmp_path: Path, monkeypatch: p
     assert late <= early + 2
     # The thread comes anew out of its checkpoint, and is looked at four times a turn.
     assert read == named == [2 * number + 2 for number in range(LATE + SOME)]
+
+
+@pytest.mark.parametrize("tools", ["brief", "omit"])
+def test_each_step_of_a_turn_names_and_holds_only_what_is_new(monkeypatch: pytest.MonkeyPatch, tools: Any) -> None:
+    thread: list[BaseMessage] = [HumanMessage("Water the garden.", id="q")]
+    for number in range(20):
+        call: Any = {"name": "water", "args": {"bed": number}, "id": f"c{number}"}
+        thread.append(AIMessage(f"Bed {number} is next.", id=f"a{number}", tool_calls=[call]))
+        thread.append(ToolMessage("Wet.", id=f"t{number}", tool_call_id=f"c{number}"))
+    options = ThreadOptions(tools, markers=True, readings=readings.Readings())
+    with (
+        counted(monkeypatch, readings, "to_message") as converted,
+        counted(monkeypatch, readings, "stable_id") as digested,
+    ):
+        for end in range(1, len(thread) + 1, 2):
+            ids = ids_of_messages(thread[:end], "friday", options)
+    assert len(digested) == len(ids) == (41 if tools == "brief" else 21)
+    assert tools == "brief" or len(converted) == 21
 
 
 def test_a_message_that_has_other_words_is_read_again() -> None:
