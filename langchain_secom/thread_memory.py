@@ -50,32 +50,35 @@ def _latest_checkpoints() -> list[CheckpointTuple]:
 def _checkpoints_and_line() -> tuple[list[CheckpointTuple], list[CheckpointTuple]]:
     """The latest checkpoints, and of these the one from which the current step began, and those before it.
 
-    A graph writes its checkpoints while its next step runs, so that the current one may have to be waited for. It is
-    not there where they are written when the graph ends, or where the graph keeps none: then there is no line.
+    A graph writes its checkpoints while its next step runs, so that the current one is waited for. Where all are
+    written when the run ends, the line is that of the checkpoint from which the run began. There is none where the
+    current one is in no checkpointer.
     """
-    until = time.monotonic() + ANSWER_WAITS_S
+    config, until = ensure_config(), time.monotonic() + ANSWER_WAITS_S
+    if config["configurable"].get(_DURABILITY) == "exit":
+        saved = _latest_checkpoints()
+        return saved, _line(saved, config["metadata"].get("checkpoint_id") or next(map(_id_of_saved, saved), None))
+    current = config["configurable"].get("checkpoint_map", {}).get("")
     while True:
         saved = _latest_checkpoints()
-        line = _current_line(saved)
+        line = _line(saved, current)
         # The first checkpoint of a thread has no others beside it.
-        if line or not saved or not _comes() or time.monotonic() > until:
+        if line or not saved or current is None or time.monotonic() > until:
             return saved, line
         time.sleep(_PAUSE_S)
 
 
-def _comes() -> bool:
-    """Whether the current checkpoint is written while its step runs."""
-    configurable = ensure_config()["configurable"]
-    return "" in configurable.get("checkpoint_map", {}) and configurable.get(_DURABILITY) != "exit"
-
-
-def _current_line(saved: Sequence[CheckpointTuple]) -> list[CheckpointTuple]:
-    by_id = {_id_of(each.config): each for each in saved}
-    line, number = [], ensure_config()["configurable"].get("checkpoint_map", {}).get("")
+def _line(saved: Sequence[CheckpointTuple], number: str | None) -> list[CheckpointTuple]:
+    """A checkpoint and those before it, the latest first."""
+    by_id, line = {_id_of_saved(each): each for each in saved}, list[CheckpointTuple]()
     while number in by_id:
         line.append(by_id.pop(number))
         number = _id_of(line[-1].parent_config or {})
     return line
+
+
+def _id_of_saved(saved: CheckpointTuple) -> str | None:
+    return _id_of(saved.config)
 
 
 def _id_of(config: RunnableConfig) -> str | None:

@@ -351,11 +351,11 @@ class SlowSaver(InMemorySaver):
     """Has written a checkpoint only after the step that follows it has begun."""
 
     def put(self, *args: Any) -> Any:
-        time.sleep(0.1)
+        time.sleep(0.05)
         return super().put(*args)
 
     async def aput(self, *args: Any) -> Any:
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.05)
         return super().put(*args)
 
 
@@ -603,6 +603,20 @@ def in_graph(first: Any, second: Any) -> Any:
     """A graph of two steps, one after the other, and a checkpointer of its own."""
     graph = StateGraph(MessagesState).add_node("first", first).add_node("second", second)
     return graph.add_edge(START, "first").add_edge("first", "second").compile(checkpointer=InMemorySaver())
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("durability", ["async", "sync", "exit"])
+async def test_a_branch_of_a_graph_around_an_agent_is_followed_whenever_checkpoints_are_written(
+    bank: MemoryBank, server: ScriptedServer, how: str, durability: str
+) -> None:
+    graph = in_graph(lambda _: {}, agent_of(server, bank, saver=False))
+    for text in ("I live in Ghent.", "My cat is called Mimi.", "And I have a dog."):
+        await run_agent(how, graph, user(text), in_thread, durability=durability)
+    await run_agent(how, graph, user("I have no pets."), checkpoint(graph, 2), durability=durability)
+    await run_agent(how, graph, user("Good."), in_thread, durability=durability)
+    assert [texts[0] for texts in said(bank)] == ["I live in Ghent.", "I have no pets.", "Good."]
 
 
 @pytest.mark.slow
