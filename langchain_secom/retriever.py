@@ -48,8 +48,8 @@ class SecomRetriever(ScopedRetriever):
         retriever.invoke(query, {"configurable": {"tenant_id": "acme", "user_id": "alice"}})
 
     A call may override ``k``, ``token_budget``, ``layers``, ``only_relevant``, ``where``, ``also`` and ``history``.
-    The question itself is not found, if it was stored before it was answered. With the messages before the query, it
-    understands a follow-up::
+    The question itself is not found, if it was stored before it was answered and ends its session. With the messages
+    before the query, it understands a follow-up::
 
         retriever.invoke("And where does she live?", context=messages)
 
