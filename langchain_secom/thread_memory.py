@@ -31,7 +31,8 @@ _CHECKPOINTER: Final = "__pregel_checkpointer"
 _DURABILITY: Final = "__pregel_durability"
 _LOOKED_THROUGH: Final = 64
 """In how many checkpoints messages of other branches are looked for: the latest of a branch has all of its messages."""
-_PAUSE_S: Final = 0.005
+_PAUSE_S: Final = 0.01
+"""How long the current checkpoint is waited for before it is looked for again, and twice as long each time."""
 
 
 def is_checkpointed() -> bool:
@@ -54,7 +55,7 @@ def _checkpoints_and_line() -> tuple[list[CheckpointTuple], list[CheckpointTuple
     written when the run ends, the line is that of the checkpoint from which the run began. There is none where the
     current one is in no checkpointer.
     """
-    config, until = ensure_config(), time.monotonic() + ANSWER_WAITS_S
+    config, until, pause = ensure_config(), time.monotonic() + ANSWER_WAITS_S, _PAUSE_S
     if config["configurable"].get(_DURABILITY) == "exit":
         saved = _latest_checkpoints()
         return saved, _line(saved, config["metadata"].get("checkpoint_id") or next(map(_id_of_saved, saved), None))
@@ -65,7 +66,8 @@ def _checkpoints_and_line() -> tuple[list[CheckpointTuple], list[CheckpointTuple
         # The first checkpoint of a thread has no others beside it.
         if line or not saved or current is None or time.monotonic() > until:
             return saved, line
-        time.sleep(_PAUSE_S)
+        time.sleep(pause)
+        pause *= 2
 
 
 def _line(saved: Sequence[CheckpointTuple], number: str | None) -> list[CheckpointTuple]:
