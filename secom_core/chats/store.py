@@ -101,7 +101,7 @@ def _records(connection: Connection, session: SessionRow) -> list[ChatRecord]:
     firsts = select(messages.c.turn, messages.c.name).where(
         messages.c.session_id == session.id, messages.c.position == 0
     )
-    names: dict[int, str] = dict(connection.execute(firsts).tuples().all())
+    names: dict[int, str] = {row.turn: row.name for row in connection.execute(firsts)}
     mine = select(chat_messages).where(chat_messages.c.session_id == session.id).order_by(chat_messages.c.place)
 
     def read(row: Row[Any]) -> ChatRecord:

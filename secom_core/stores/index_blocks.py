@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, Final
 from zlib import crc32
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, insert, select
+from sqlalchemy import ColumnElement, Connection, delete, insert, select
 
 from ..errors import StaleIndex
 from ..text.batches import batches
@@ -154,7 +154,7 @@ def _joined(scope_id: int, space: str, rows: Iterable[Sequence[Any]]) -> dict[in
     return dict(sorted(found.items()))
 
 
-def _rows_of(connection: Connection, *conditions: ColumnElement[bool]) -> Iterator[Row[Any]]:
+def _rows_of(connection: Connection, *conditions: ColumnElement[bool]) -> Iterator[Any]:
     order = (index_blocks.c.block, index_blocks.c.part, index_blocks.c.piece)
     yield from connection.execute(select(*order, index_blocks.c.data).where(*conditions).order_by(*order)).all()
 

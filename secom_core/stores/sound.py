@@ -24,7 +24,7 @@ Owner = int | Callable[[], ColumnElement[int]]
 
 def sound_rows(
     connection: Connection, statement: Select[Any], table: Table, owner: Owner, values: Mapping[str, Any] | None = None
-) -> list[Row[Any]]:
+) -> list[Any]:
     """The rows of a statement of which every value is of its column's kind.
 
     Args:

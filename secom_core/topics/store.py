@@ -241,7 +241,7 @@ def _notes(connection: Connection, changed: ColumnElement[bool], scope_id: int) 
     return {note.id: note for note in found}
 
 
-def _note(turns: Mapping[int, tuple[RestingTurn, ...]], row: Row[Any]) -> NoteRow:
+def _note(turns: Mapping[int, tuple[RestingTurn, ...]], row: Any) -> NoteRow:
     *fields, is_elsewhere = row
     if is_elsewhere:
         raise ValueError(f"note {row.id} is in a topic of another scope")
