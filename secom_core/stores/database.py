@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import wraps
+from pathlib import Path
 from threading import TIMEOUT_MAX
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -331,7 +332,9 @@ class Database:
         try:
             self.forgotten_in_log = self._outside_transactions(_EMPTY_LOG, wait=wait)
         except StoreError:
-            self.forgotten_in_log = True
+            # In a file that may only be read, there may be none.
+            log = Path(f"{self.path}-wal")
+            self.forgotten_in_log = log.exists() and log.stat().st_size > 0
         return not self.forgotten_in_log
 
     def integrity(self) -> list[str]:

@@ -330,7 +330,8 @@ if os.geteuid() == 0:
     header, none = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
     print("dropped", ctypes.CDLL(None).capset(header, none))
 try:
-    MemoryBank.open(sys.argv[1])
+    with MemoryBank.open(sys.argv[1]) as bank:
+        print("found", [finding.what for finding in bank.check()])
 except StoreError as error:
     print("StoreError", error)
 """
@@ -347,15 +348,31 @@ def test_a_read_only_file_is_a_clear_error_and_can_be_salvaged(whole, tmp_path):
     path.chmod(0o444)
     folder.chmod(0o555)
     try:
-        command = [sys.executable, "-c", _READ_ONLY, str(path)]
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+        said = _without_rights(path)
     finally:
         folder.chmod(0o755)
+    assert "StoreError" in said
+    assert "readonly" in said
+    assert salvage(path).messages == 121
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="how root gives up its rights is a matter of Linux")
+def test_a_check_finds_nothing_wrong_in_a_whole_file_that_may_only_be_read(tmp_path):
+    with MemoryBank.open(tmp_path / "bank.db") as bank:
+        bank.remember(("ann",), [("user", "I moved to Ghent.")], session="s", close=True)
+    (tmp_path / "bank.db").chmod(0o444)
+    assert "found []" in _without_rights(tmp_path / "bank.db")
+    # Its log, which is empty, is there now, and may only be read either.
+    assert "found []" in _without_rights(tmp_path / "bank.db")
+
+
+def _without_rights(path: Path) -> str:
+    command = [sys.executable, "-c", _READ_ONLY, str(path)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     if "dropped -1" in ran.stdout:
         pytest.skip("root cannot give up its rights here")
-    assert "StoreError" in ran.stdout
-    assert "readonly" in ran.stdout
-    assert salvage(path).messages == 121
+    return ran.stdout
 
 
 # -- models that fail -------------------------------------------------------------------------------------------------
