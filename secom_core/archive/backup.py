@@ -32,6 +32,8 @@ def back_up(store: SqlStore, path: str | Path) -> Path:
         raise InvalidInput(f"the bank at {store.path} is a database of PostgreSQL; back it up with pg_dump")
     if store.path is not None and target == Path(store.path):
         raise InvalidInput(f"a backup cannot replace the bank itself: {str(target)!r}")
+    if target.is_dir():
+        raise InvalidInput(f"a backup is one file, and {str(path)!r} is a folder; name a file in it")
     _check_is_closed(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

@@ -82,6 +82,11 @@ class Cipher:
     def reason(self, error: Exception) -> str:
         """What an error says of the store, after its name."""
         reason = reason_of(error)
+        if "unable to open database file" in reason:
+            return (
+                "cannot be opened; give yourself the right to read and write it and its folder, or name a file in a "
+                "folder that you can write to"
+            )
         if "file is not a database" not in reason:
             return f"failed: {reason}"
         if self.is_on:

@@ -181,6 +181,8 @@ def test_a_backup_that_cannot_be_made_says_why(tmp_path):
         bank.remember(ANN, [{"role": "user", "content": "A word " * 5000}], session="s")
         with pytest.raises(InvalidInput, match="cannot replace the bank itself"):
             bank.storage.backup(tmp_path / "one.db")
+        with pytest.raises(InvalidInput, match=r"a backup is one file, and .* is a folder; name a file in it"):
+            bank.storage.backup(tmp_path)
     whole = (tmp_path / "one.db").read_bytes()
     (tmp_path / "copy.db").write_bytes(b"the last good one")
     with MemoryBank.open(tmp_path / "one.db") as bank:

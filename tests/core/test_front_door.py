@@ -183,6 +183,12 @@ def test_a_folder_that_cannot_be_made_is_an_error_that_says_what_to_do(tmp_path:
         MemoryBank.open(tmp_path / "notes" / "bank.db")
 
 
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="this folder, in which nobody can make a file, is Linux's")
+def test_a_folder_in_which_no_file_can_be_made_is_an_error_that_says_what_to_do() -> None:
+    with pytest.raises(StoreError, match=r"/proc/memory.db cannot be opened; .* a folder that you can write to"):
+        MemoryBank.open("/proc/memory.db")
+
+
 def test_a_layer_that_nobody_has_is_no_switch_of_open() -> None:
     with (
         MemoryBank.open() as bank,
