@@ -26,7 +26,7 @@ from .index_pieces import Pieces
 
 Names: TypeAlias = tuple[Sequence[str], Sequence[tuple[str, ...]]]
 
-FORM: Final = 7
+FORM: Final = 8
 """Which form blocks have, and how the texts in them are analysed: a block of another form is made again."""
 
 _WORTH: Final = 4000

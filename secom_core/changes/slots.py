@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from ..text.han import one_way
 from ..text.patterns import regex
 from .values import Value
 
@@ -79,4 +80,4 @@ def slot_values(clause: str) -> Iterator[Value]:
     for slot, pattern in _SLOTS:
         found = pattern.search(clause)
         if found is not None and found.lastindex is not None:
-            yield Value(slot, found[found.lastindex].casefold(), *found.span(found.lastindex))
+            yield Value(slot, one_way(found[found.lastindex].casefold()), *found.span(found.lastindex))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from ..text.han import one_way
 from ..text.kept import KEPT, Kept
 from ..text.passages import blocks
 from ..text.patterns import regex
@@ -306,7 +307,7 @@ def _is_planned(clause: str, values: list[Value], language: str) -> bool:
 
 
 def _owner(found: str) -> str:
-    return found.casefold().split()[-1] if found.isascii() or " " in found else found
+    return found.casefold().split()[-1] if found.isascii() or " " in found else one_way(found)
 
 
 _RULES: Final[tuple[tuple[Cue, re.Pattern[str]], ...]] = (
@@ -331,7 +332,7 @@ def _heads(clause: str, values: list[Value], language: str, is_repair: bool = Fa
             clause = clause[: value.start] + " " * (value.stop - value.start) + clause[value.stop :]
     for rule in (*(rule for _, rule in _RULES), *([REPAIRED] if is_repair else [])):
         clause = rule.sub(_without_cue, clause)
-    found = [*terms(_EASTERN.sub(" ", clause), language=language), *_eastern_heads(clause)]
+    found = [*terms(_EASTERN.sub(" ", clause), language=language), *_eastern_heads(one_way(clause))]
     # Cut, as a short text may be taken for one of another language, whose endings are others.
     kept = (
         term[:_STEM].rstrip(_VOWELS) or term

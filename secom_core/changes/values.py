@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import Final, NamedTuple
 
+from ..text.han import one_way
 from ..text.patterns import regex
 from ..text.terms import is_stopword
 
@@ -169,7 +170,7 @@ def values_of(text: str) -> list[Value]:
     found += [_counted(match) for match in _WORD_COUNT.finditer(left)]
     names = [*_NAME.finditer(left), *_EASTERN_NAME.finditer(left)]
     names_found = [
-        Value("name", match[0].casefold(), *match.span())
+        Value("name", one_way(match[0].casefold()), *match.span())
         for match in names
         if not _begins(text, match)
         and not is_stopword(match[0])
@@ -189,12 +190,12 @@ def _value(sort: str, match: re.Match[str], text: str) -> Value:
     shown = match[0]
     start, stop = match.span()
     if sort == "weekday":
-        return Value(sort, f"weekday {_WEEKDAYS[shown.casefold()]}", start, stop)
+        return Value(sort, f"weekday {_WEEKDAYS[one_way(shown.casefold())]}", start, stop)
     if sort != "#":
         return Value(sort, _plain(shown), start, stop)
     eastern = _HAN_UNIT.match(text, stop)
     unit = eastern or _PLURAL.match(text, stop) or _UNIT.match(text, stop)
-    named = unit[1].casefold() if unit and not is_stopword(unit[1]) else ""
+    named = one_way(unit[1].casefold()) if unit and not is_stopword(unit[1]) else ""
     return Value(f"#{named.rstrip('s')}", _plain(shown), start, stop)
 
 
@@ -203,9 +204,9 @@ def _counted(match: re.Match[str]) -> Value:
     times = match[2] or match[3]
     ages = (match[5] == "살") or bool(match[6])
     sort = "#times" if times or match[5] == "번" else "#years" if ages else "#"
-    return Value(sort, _COUNTED.get(word.casefold(), word), *match.span())
+    return Value(sort, _COUNTED.get(one_way(word.casefold()), word), *match.span())
 
 
 def _plain(shown: str) -> str:
-    folded = unicodedata.normalize("NFKC", shown).casefold()
+    folded = one_way(unicodedata.normalize("NFKC", shown).casefold())
     return re.sub(r"(?<=\d)[.,](?=\d{3}\b)|\s|(?<=\d)(?:st|nd|rd|th)\b|[.,]$", "", folded)

@@ -14,6 +14,7 @@ from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final, TypeAlias
 
+from .han import one_way
 from .patterns import regex
 from .wording import folded_case, is_signed, signs, wording
 
@@ -314,7 +315,7 @@ def last_weekday(today: date, weekday: int) -> tuple[date, date]:
 
 def _ago(match: re.Match[str], today: date) -> tuple[date, date]:
     count, unit = (match["count"] or match["zh"]).lower(), (match["unit"] or match["zh_unit"]).lower()
-    return counted_back(int(count) if count.isdigit() else _NUMBERS[count], _DAYS[unit], today)
+    return counted_back(int(count) if count.isdigit() else _NUMBERS[one_way(count)], _DAYS[one_way(unit)], today)
 
 
 def counted_back(number: int, length: int, today: date) -> tuple[date, date]:

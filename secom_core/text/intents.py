@@ -11,6 +11,7 @@ from functools import cache
 from itertools import chain
 from typing import Final, Literal
 
+from .han import one_way
 from .patterns import regex
 from .periods import without_periods
 from .terms import terms
@@ -149,10 +150,11 @@ _CONVERSATION_WORDS: Final = {
 """Words of questions about a conversation, by language."""
 
 _CONVERSATION_HAN: Final = frozenset(
-    "上一次回我们咱你您聊说讲谈讨论话题对天会内容到哪里儿了些什么啥的是关于继续接着之前停在进行吧呢吗总结下请还记得那"
-    "知道解谁认识多少情况信息事介绍描述自己有过发生第最初始开问"
-    "們說講談討論對話題會內裡麼關繼續著進嗎總結請還記識認誰訊資紹過發開問"
-    "前私僕俺何話誰覚教今間度"
+    one_way(
+        "上一次回我们咱你您聊说讲谈讨论话题对天会内容到哪里儿了些什么啥的是关于继续接着之前停在进行吧呢吗总结下请还记得那"
+        "知道解谁认识多少情况信息资讯事介绍描述自己有过发生第最初始开问"
+        "前私僕俺何話誰覚教今間度"
+    )
 )
 """Chinese characters of questions about a conversation."""
 
@@ -293,7 +295,7 @@ def _names_days_alone(query: str) -> bool:
 
 def _tells_of_others(query: str) -> bool:
     """Whether there are content words that are not about a conversation, in each language that it may be in."""
-    if any("\u4e00" <= letter <= "\u9fff" and letter not in _CONVERSATION_HAN for letter in query):
+    if any("\u4e00" <= letter <= "\u9fff" and letter not in _CONVERSATION_HAN for letter in one_way(query)):
         return True
     said = ({term for term in terms(query, language=each) if term.isascii()} for each in _CONVERSATION_WORDS)
     return all(words - _conversation_terms() for words in said)

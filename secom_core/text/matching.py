@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from .han import one_way
 from .terms import is_pair, latin_language_of, term_variants, terms, word_spans
 
 
@@ -35,8 +36,9 @@ def matching_spans(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:
 
 
 def _pairs(text: str, start: int, stop: int, wanted: Collection[str]) -> list[tuple[int, int]]:
-    places = range(start, stop - 1)
-    return [(place, place + 2) for place in places if (pair := text[place : place + 2]) in wanted and is_pair(pair)]
+    run = one_way(text[start:stop])
+    pairs = ((start + at, run[at : at + 2]) for at in range(len(run) - 1))
+    return [(place, place + 2) for place, pair in pairs if pair in wanted and is_pair(pair)]
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

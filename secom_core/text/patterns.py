@@ -5,9 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
+from .han import finding_all_ways
+
 
 def regex(source: str, flags: int = 0) -> re.Pattern[str]:
     """The expression as `re.compile` gives it, compiled when anything of it is first asked for.
+
+    A Chinese character in it finds itself in all ways in which it may be written.
 
     Args:
         source: the expression.
@@ -23,6 +27,7 @@ class _Later:
         self._given = source, flags
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(re.compile(*self._given), name)
+        source, flags = self._given
+        found = getattr(re.compile(finding_all_ways(source), flags), name)
         setattr(self, name, found)
         return found

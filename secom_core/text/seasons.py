@@ -12,6 +12,7 @@ from datetime import date, timedelta
 from typing import Final, TypeAlias
 
 from .dates import Span, counted_back
+from .han import one_way
 from .patterns import regex
 from .wording import folded_case, is_signed, signs, wording
 
@@ -136,7 +137,7 @@ def _half_a_year(match: re.Match[str], today: date) -> _Days:
 
 def _ago(match: re.Match[str], today: date) -> _Days:
     count, unit = (match["count"] or match["number"]).lower(), (match["unit"] or match["of"]).lower()
-    yield counted_back(int(count) if count.isdecimal() else _NUMBERS[count], _UNITS[unit], today)
+    yield counted_back(int(count) if count.isdecimal() else _NUMBERS[one_way(count)], _UNITS[one_way(unit)], today)
 
 
 def _season(match: re.Match[str], today: date) -> _Days:

@@ -2,7 +2,7 @@
 
 Words of languages with spaces are lower-cased, stripped of function words and stemmed (Snowball). Text of scripts
 written without spaces (Chinese, Japanese, Thai, …) and Korean becomes character unigrams and bigrams, which need no
-dictionary. One text may mix them.
+dictionary; characters that are written in several ways count as one. One text may mix them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Final
 
 import Stemmer
 
+from .han import one_way
 from .kept import KEPT, Kept
 from .patterns import regex
 from .stopwords import STOPWORDS
@@ -160,6 +161,7 @@ def _is_run(piece: str) -> bool:
 
 
 def _ngrams(run: str) -> list[str]:
+    run = one_way(run)
     return [*run, *(run[place : place + 2] for place in range(len(run) - 1))]
 
 

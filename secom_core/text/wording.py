@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from .han import all_ways
 from .patterns import regex
 
 
@@ -22,7 +23,7 @@ def wording(phrases: str = "", *, anywhere: str = "") -> re.Pattern[str]:
 
 def signs(listed: str) -> tuple[str, ...]:
     """Words or parts of words as `is_signed` looks for them, from a list with ``|`` between."""
-    return tuple(each.strip().casefold() for each in listed.split("|"))
+    return tuple(way for each in listed.split("|") for way in all_ways(each.strip().casefold()))
 
 
 def is_signed(folded: str, listed: tuple[str, ...]) -> bool:
