@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final, TypeAlias
 
-from .han import one_way
+from .han import HAN_NUMBER, han_number, one_way
 from .patterns import regex
 from .wording import folded_case, is_signed, signs, wording
 
@@ -81,6 +81,11 @@ _CALENDAR: Final = tuple(
         (("-",), True, r"(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})"),
         (("年",), True, r"(?P<year>\d{4})年(?:(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?)?"),
         (("月",), True, r"(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?"),
+        (
+            ("月",),
+            False,
+            rf"(?<![一二三四五六七八九十])(?:(?P<year>\d{{4}})年)?(?P<number>{HAN_NUMBER})月(?:(?P<day>{HAN_NUMBER})[日号])?",
+        ),
         (_IN_CAPITALS, True, rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?"),
         (_IN_CAPITALS, True, rf"\b{_MONTH} {_DAY}\b(?!:)(?:,? {_YEAR})?"),
         (_IN_CAPITALS, True, rf"\b{_MONTH},?(?: of)? {_YEAR}"),
@@ -109,7 +114,7 @@ _SELDOM: Final = tuple(
 _DIGIT: Final = regex(r"\d")
 _AGO: Final = regex(
     rf"\b{_COUNT}(?: of)? (?P<unit>day|week|month|year)s? (?:ago|back|earlier)\b"
-    rf"|{_COUNT.replace('<count>', '<zh>')}个?(?P<zh_unit>天|周|星期|礼拜|月|年)(?:前|以前|之前)",
+    rf"|(?<![一二三四五六七八九十])(?P<zh>\d{{1,3}}|[两几]|{HAN_NUMBER})个?(?P<zh_unit>天|周|星期|礼拜|月|年)(?:前|以前|之前)",
     re.I,
 )
 _AGO_SIGNS: Final = signs("ago|back|earlier|前")
@@ -195,15 +200,15 @@ _RELATIVE: Final = tuple(
 _SELDOM_RELATIVE: Final = tuple(
     (signs(listed), wording(phrases, anywhere=anywhere), period, back)
     for listed, phrases, anywhere, period, back in (
-        ("heute|hoy|aujourd|今日|오늘", "heute|hoy|aujourd'hui", "今日|오늘", _day, 0),
+        ("heute|hoy|aujourd|今日|今朝|오늘", "heute|hoy|aujourd'hui", "今日|今朝|오늘", _day, 0),
         (
-            "gestern|ayer|hier|昨日|어제",
+            "gestern|ayer|hier|昨日|昨夜|きのう|ゆうべ|어제",
             # "Hier" is "here" in German.
             r"""
             gestern|ayer
             (?:nous|vous|tu|avons|j'ai)\b.{0,80}(?<!avant-)\bhier|hier\b.{0,80}\b(?:nous|vous|tu|avons|j'ai)
             """,
-            "어제",
+            "昨夜|(?<![ぁ-ん])(?:きのう|ゆうべ)|어제",
             _day,
             1,
         ),
@@ -232,9 +237,9 @@ _SELDOM_RELATIVE: Final = tuple(
         ),
         ("dieses|este|cette|올해", "dieses jahr|este año|cette année", "올해", _year, 0),
         (
-            "jahr|año|année|l'an|l’an|작년",
+            "jahr|año|année|l'an|l’an|昨年|작년",
             "(?:letztes|voriges) jahr|año pasado|année dernière|l'an dernier",
-            "작년",
+            "(?<!一)昨年|작년",
             _year,
             1,
         ),
@@ -281,10 +286,10 @@ def _written(text: str, years: list[int], forms: Iterable[_Form]) -> Iterator[tu
 
 def _dates(parts: dict[str, str | None], years: list[int]) -> Iterator[tuple[date, date]]:
     named, number, day, year = (parts.get(each) for each in ("month", "number", "day", "year"))
-    month = _month_number(named) if named else int(number) if number else None
+    month = _month_number(named) if named else han_number(number) if number else None
     for possible in [int(year)] if year else years:
         with suppress(ValueError):
-            yield calendar_days(possible, month, int(day) if day else None)
+            yield calendar_days(possible, month, han_number(day) if day else None)
 
 
 def _month_number(name: str) -> int:
@@ -315,7 +320,8 @@ def last_weekday(today: date, weekday: int) -> tuple[date, date]:
 
 def _ago(match: re.Match[str], today: date) -> tuple[date, date]:
     count, unit = (match["count"] or match["zh"]).lower(), (match["unit"] or match["zh_unit"]).lower()
-    return counted_back(int(count) if count.isdigit() else _NUMBERS[one_way(count)], _DAYS[one_way(unit)], today)
+    number = _NUMBERS.get(one_way(count)) or han_number(count)
+    return counted_back(number, _DAYS[one_way(unit)], today)
 
 
 def counted_back(number: int, length: int, today: date) -> tuple[date, date]:

@@ -31,6 +31,20 @@ def _ways() -> dict[str, str]:
     return {letter: group for group in _groups() for letter in group}
 
 
+_NUMBERS: Final = {sign: number for number, sign in enumerate("一二三四五六七八九十", 1)}
+
+HAN_NUMBER: Final = "[一二三四五六七八九十]{1,3}"
+"""What `han_number` reads, as a regular expression."""
+
+
+def han_number(text: str) -> int:
+    """A number up to 99 in digits or in Chinese characters; 0 where it is none."""
+    if text.isdecimal():
+        return int(text)
+    tens, ten, ones = text.rpartition("十")
+    return (_NUMBERS.get(tens, 0 if tens else 1) * 10 if ten else 0) + _NUMBERS.get(ones, 0)
+
+
 def one_way(text: str) -> str:
     """The text with each character in the first of the ways in which it may be written; as long as it was."""
     return text if text.isascii() else text.translate(_firsts())

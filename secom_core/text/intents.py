@@ -1,6 +1,6 @@
 """Questions about the conversation itself, and questions that cannot be read alone.
 
-Rules for English, German and Chinese; for questions about the conversation in Spanish, French, Japanese and Korean too.
+Rules for English, German, Chinese and Japanese; for questions about the conversation in Spanish, French and Korean too.
 Such a question shares no word with what answers it: "What did we talk about last time?" is answered by the last
 session, whatever that was about.
 """
@@ -82,8 +82,9 @@ _SAID: Final = wording(
     que s'est-il passé
     """,
     anywhere=r"""
-    (?:聊|说|說|讲|講|谈|談|讨论|討論)(?:了|过|過|到)?(?:些|的)?(?:什么|什麼|哪些|啥)|(?:发|發)生了?(?:什么|什麼)
-    (?:何|なに)(?:を|について|のこと).{0,4}(?:話|言|相談|聞)|どんな話|何があ
+    (?:聊|说|說|讲|講|谈|談|讨论|討論)(?:了|过|過|到)?(?:些|的(?:都?是)?)?(?:什么|什麼|哪些|啥)|(?:发|發)生了?(?:什么|什麼)
+    (?:何|なに|なん)(?:を|について|のこと|の|て|と)?.{0,4}(?:話|言|相談|聞)|(?:どんな|どういう)話|何があ
+    話(?:題|の?内容)?は?、?(?:何|なん)
     """,
 ).search
 """What was said, or happened; with a day it asks for what was said on that day, where it tells nothing else."""
@@ -92,7 +93,7 @@ _DAY_SIGNS: Final = signs(
     "0|1|2|3|4|5|6|7|8|9|day|week|month|year|ago|night|morning|in |since|during|last|gestern|heute|tag|mittwoch|woche"
     "|monat|jahr|im |seit|ayer|hoy|semana|mes|año|el |en |desde|hier|jourd|semaine|mois|anné|an |dernier|depuis"
     "|between|from |over |at |zwischen|von |vom |letzte|vor |am |entre|de |del |du |d'|d’|hace|il y a|l'|l’|ce |le "
-    "|今|昨|前|上|本|周|月|日|年|先|曜|おと|春|夏|秋|冬|末|週|星期|礼|禮|この"
+    "|今|昨|前|上|本|周|月|日|年|先|曜|おと|きのう|ゆうべ|过去|最近|近|ここ|春|夏|秋|冬|末|週|星期|礼|禮|この"
 )
 _NAMES: Final = regex("[ァ-ヺー]{2}|[가-힣]").search
 """What the words below do not tell from those of a conversation."""
@@ -153,7 +154,7 @@ _CONVERSATION_HAN: Final = frozenset(
     one_way(
         "上一次回我们咱你您聊说讲谈讨论话题对天会内容到哪里儿了些什么啥的是关于继续接着之前停在进行吧呢吗总结下请还记得那"
         "知道解谁认识多少情况信息资讯事介绍描述自己有过发生第最初始开问"
-        "前私僕俺何話誰覚教今間度"
+        "前私僕俺何話誰覚教今間度言相聞跟和与给都时候当早晚午朝夜君"
     )
 )
 """Chinese characters of questions about a conversation."""
@@ -165,6 +166,10 @@ _OPENS: Final = wording(
     ^\W*(?:und|aber|oder)\b
     \b(?:him|her|it|them|one|more|that|those|ihn|ihm|ihr)\W*$
     他|她|它|那|这|此|其(?!实|中)|另|前者|后者|再|更多|还有|呢[?？]?\s*$|来着
+    ^\W*(?:それ|あれ|これ|その|あの|そこ|あそこ|じゃあ|では|で、|ほか|もう(?:一つ|ひとつ|一方|一人|片方))
+    (?<!の)彼女|彼(?![女岸方氏])|(?:それ|あれ|その|もう(?:一つ|ひとつ|一人))(?:は|が|を|の|って|も)|前者|後者|の方は[?？]?\s*$
+    ^\W*(?:どうして|なぜ|なんで|いつ|どこ|誰|だれ|いくら|どれ|どっち|どちら)(?:で|に|へ|が|の)?(?:すか|です|でした)?か?\W*$
+    ^\W*(?:그럼|그건|그거|그게|거기|다른|또|왜|언제|어디|누구|얼마)
     ^\W*(?:为什么|为何|什么时候|哪里|哪儿|哪个|谁|多少钱?|几点|怎么(?:样|办|做)?|什么)\W*$
     """
 )
@@ -191,7 +196,7 @@ _PAST: Final = wording(
     antes|anterior\w*|al principio|original\w*|solía\w*|primer[oa]?
     avant|autrefois|auparavant|au début|initial\w*|précédent\w*|ancien\w*|premi(?:er|ère)
     """,
-    anywhere="以前|之前|原来|原先|最初|当初|曾经|一开始|前は|もともと|元々|かつて|昔|예전|이전|원래|처음|전에|당초",
+    anywhere="以前|之前|原来|原先|最初|当初|曾经|一开始|前は|(?<!年)前の(?:仕事|職|会社|家|住所|部屋|車|電話|番号|学校)|もともと|元々|かつて|昔|예전|이전|원래|처음|전에|당초",
 )
 
 _EVER: Final = wording(
@@ -239,6 +244,7 @@ _OF_REPLIES: Final = wording(
     (?:你|您).{0,8}(?:建议|推荐|说|告诉|教|提|讲)(?:过|我?的(?!话))|(?:你|您)(?:给|写|列|算)(?:我)?的|(?:你|您)(?:让|叫)我
     (?:根据|按照?|照着?)(?:你|您)的(?:建议|推荐|回答|说法|意见)
     (?:勧め|すすめ|薦め|教え|(?:提案|説明|計算|推薦|おすすめ)し|言っ|書い)て(?:くれ(?:た|て|まし)|もらっ|いただい)
+    言って(?:い)?(?:た|まし)|(?:君|きみ|あなた)が.{0,12}(?:言っ|勧め|すすめ|教え|書い|提案し|選ん)
     あなたの(?:提案|アドバイス|おすすめ|答え|説明)
     (?:추천|제안|조언|설명|말|계산)(?:해)?\s*(?:준|줬|주셨|주신|했던|하셨)|(?:알려|가르쳐)\s*(?:준|줬|주셨|주신)
     """,
@@ -256,7 +262,7 @@ _AGAIN: Final = wording(
     anywhere=r"""
     \bagain\W*(?:$|,)|\b(?:otra vez|de nuevo)\W*$|\bdéjà\W*$
     来着|再(?:说|讲|告诉我)一(?:遍|次)|提醒(?:我|一下)|忘(?:了|记)|想不起来
-    だっけ|でしたっけ|もう一度(?:言|教)|忘れ(?:た|て|まし)|더라|였지|다시 (?:말|알려)|까먹|잊어버
+    だっけ|でしたっけ|もう一度(?:言|教)|忘れ(?:た|て|ちゃ|まし)|더라|였지|다시 (?:말|알려)|까먹|잊어버
     """,
 ).search
 """Whether somebody has forgotten something, which may have been told by either side: "How much was it again?"."""

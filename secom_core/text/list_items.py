@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from .han import HAN_NUMBER, han_number
 from .patterns import regex
 from .wording import wording
 
@@ -86,8 +87,8 @@ _BY_ORDINAL: Final = regex(
     rf"|(?:number|no\.|nummer|nr\.|número|numéro|{_THING}) (?:#|no\.? ?|nr\.? ?)?"
     rf"(?P<number>{'|'.join(_COUNTS)}|\d\d?)(?![\w%]| ?[-/:.,]\d| (?-i:[A-Z])[a-z])"
     rf"|(?P<dotted>\d\d?)\. {_THING}(?!\w))"
-    rf"|第(?P<han>[一二三四五六七八九十]|\d\d?)(?:{_HAN_THING})"
-    rf"|(?P<kana>[一二三四五六七八九十]|\d\d?)(?:つ目|番目)(?={_KANA_THING})"
+    rf"|(?<!倒数)第(?P<han>{HAN_NUMBER}|\d\d?)(?:{_HAN_THING})"
+    rf"|(?P<kana>{HAN_NUMBER}|\d\d?)(?:[つ個点件][目め]|番目)(?={_KANA_THING})"
     rf"|(?P<hangul>첫|두|세|네|다섯|여섯|일곱|여덟|아홉|열|\d\d?) ?번째(?={_HANGUL_THING})",
     re.I,
 )
@@ -105,16 +106,18 @@ _NO_ITEM: Final = wording(
     (?:erste[nrsm]?|zweite[nrsm]?|dritte[nrsm]?) (?:mal|tag|woche|monat|jahr|sitzung|termin|stock)
     primera vez|première fois
     """,
-    anywhere="第[一二三四五六七八九十\\d]+(?:次|天|周|年|回|月)|我的?第[一1][个個][问問]",
+    anywhere="第[一二三四五六七八九十\\d]+个?(?:次|天|周|星期|礼拜|年|回|月)|我的?第[一1]个问",
 ).search
 _ITEM: Final = regex(
-    r"^[ \t]{0,8}(?:#{1,6} ?)?(?:[-*•] )?(?:\*\*|__)?(?:[^\W\d]{2,12} |第|[（(])?(?P<number>\d{1,2})"
-    r"(?:[.):：、）,]|步|个|個|\*\*[.:])|^[ \t]{0,3}(?P<bullet>[-*•+]) (?!\[[ x]\] *$)",
+    r"^[ \t\u3000]{0,8}(?:#{1,6} ?)?(?:[-*•] )?(?:\*\*|__)?(?:[^\W\d]{2,12} |第|[（(])?(?P<number>\d{1,2})"
+    r"(?:[.．):：、）,]|步|个|\*\*[.:])|^[ \t\u3000]{0,8}(?:#{1,6} ?)?(?:\*\*)?(?:(?P<ring>[①-⑳])"
+    rf"|(?=第|[（(]?{HAN_NUMBER}(?:[.．):：、）]|つ目))[第（(]?(?P<han>{HAN_NUMBER})(?:[.．):：、）,，]|步|个|つ目))"
+    r"|^[ \t\u3000]{0,3}(?P<bullet>[-*•+] |[・●○■◆]\s?)(?!\[[ x]\] *$)",
     re.M,
 )
 _NOWHERE: Final = -2
 """In which column bullets stand before the first item; below a number, -1, none is an item of its own."""
-_BREAK: Final = regex(r"^(?:#{1,6} |[^\s\-*•+#\d|>`])", re.M)
+_BREAK: Final = regex(r"^(?:#{1,6} |[^\s\-*•+・●○■◆#\d|>`])", re.M)
 
 
 def item_asked(query: str) -> int:
@@ -137,7 +140,7 @@ def item_asked(query: str) -> int:
 
 
 def _place(word: str, words: dict[str, int]) -> int:
-    place = int(word) if word.isdecimal() else words.get(word.casefold(), 0)
+    place = words.get(word.casefold(), 0) or han_number(word)
     return place if place <= _MOST else 0
 
 
@@ -173,9 +176,10 @@ def _items(text: str) -> Iterator[tuple[int, int]]:
     """Where each item begins, and its place; bullets below an item, or further in than it, are part of it."""
     bullets, column, last = 0, _NOWHERE, 0
     for found in _ITEM.finditer(text):
-        if found["number"]:
+        if not found["bullet"]:
             bullets, column, last = 0, -1, found.end()
-            yield found.start(), int(found["number"])
+            ring = ord(found["ring"]) - ord("①") + 1 if found["ring"] else 0
+            yield found.start(), ring or han_number(found["number"] or found["han"])
             continue
         here = found.start("bullet") - found.start()
         if column == _NOWHERE or _BREAK.search(text, last, found.start()):

@@ -22,7 +22,9 @@ _TOKEN_CHARACTERS: Final = 5
 
 _LINE: Final = regex(r"[^\n]*\n?")
 _FENCES: Final = ("```", "~~~")
-_ITEM: Final = regex(r"[-*+•·]\s|\(?\d{1,3}[.)、]\s?|[一二三四五六七八九十]{1,3}、")
+_ITEM: Final = regex(
+    r"[-*+•·]\s|[・●○■◆①-⑳]|[(（]?\d{1,3}[.．)）、]\s?|(?:[一二三四五六七八九十]{1,3}、|[(（][一二三四五六七八九十]{1,3}[)）])"
+)
 _HEADING: Final = regex(r"#{1,6}\s|\*\*[^*\n]+\*\*:?\s*$")
 _WORD: Final = regex(r"\S+\s*")
 

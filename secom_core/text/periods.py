@@ -13,14 +13,13 @@ from datetime import date, timedelta
 from typing import Final, NamedTuple
 
 from .dates import MONTH_NUMBERS, WEEKDAY_NUMBERS, Span, calendar_days, last_weekday, spans, without_days
+from .han import HAN_NUMBER, han_number
 from .patterns import regex
 from .seasons import periods
 from .wording import folded_case, is_signed
 
 _LONGEST: Final = 300
 """How many characters a question has at most that is read for more than single days."""
-
-_HAN: Final = {sign: number for number, sign in enumerate("一二三四五六七八九十", 1)}
 
 
 def _any(names: Iterable[str]) -> str:
@@ -42,7 +41,7 @@ _ENDS: Final = regex(
     r")(?![\w:/])",
     re.I,
 )
-_SIGN_NUMBER: Final = r"(?:\d\d?|[一二三四五六七八九十]{1,3})"
+_SIGN_NUMBER: Final = rf"(?:\d\d?|{HAN_NUMBER})"
 _SIGN_ENDS: Final = regex(
     r"(?<!\d)(?:(?:(?P<year>\d{4})[年년]|(?P<past>去年)|(?P<present>今年))\s?[的の]?)?"
     rf"(?:(?P<month>{_SIGN_NUMBER})[月월]份?(?:\s?(?P<day>{_SIGN_NUMBER})[日号號일])?|(?P<bare>{_SIGN_NUMBER})[日号號일])"
@@ -217,13 +216,8 @@ def _day(end: re.Match[str], today: date | None) -> _Day:
 
 
 def _number(text: str) -> int:
-    """The number of a month by its name, or a number of at most two Chinese characters, or in digits."""
-    if text.isdecimal():
-        return int(text)
-    if text.lower() in MONTH_NUMBERS:
-        return MONTH_NUMBERS[text.lower()]
-    tens, ten, ones = text.rpartition("十")
-    return (_HAN.get(tens, 1) * 10 if ten else 0) + _HAN.get(ones, 0)
+    """The number of a month by its name, or a number in digits or in Chinese characters."""
+    return MONTH_NUMBERS.get(text.lower()) or han_number(text)
 
 
 def _spanned(first: _Day, last: _Day, years: list[int], today: date | None) -> Iterator[tuple[date, date]]:

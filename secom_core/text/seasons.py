@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final, TypeAlias
 
-from .dates import Span, counted_back
-from .han import one_way
+from .dates import Span, calendar_days, counted_back
+from .han import HAN_NUMBER, han_number, one_way
 from .patterns import regex
 from .wording import folded_case, is_signed, signs, wording
 
@@ -70,16 +71,25 @@ _NUMBERS: Final = {
 _COUNT: Final = rf"(?:\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _UNITS: Final = {
     **dict.fromkeys(("tag", "día", "jour", "天", "日"), 1),
-    **dict.fromkeys(("woche", "semana", "semaine", "周", "週"), 7),
+    **dict.fromkeys(("woche", "semana", "semaine", "周", "星期", "礼拜"), 7),
     **dict.fromkeys(("monat", "mes", "mois", "月"), 30),
     **dict.fromkeys(("jahr", "año", "an", "année", "年"), 365),
 }
 _AGO: Final = regex(
     rf"\b(?:vor|hace|il y a)\s(?P<count>{_COUNT})\s"
     r"(?:(?P<unit>tag|woche|monat|jahr|día|semana|mes|año|jour|semaine|mois|année|an)(?:en|es|e|n|s)?)\b"
-    rf"|(?P<number>{_COUNT})(?:か|カ|ヶ|ケ|ヵ|箇|個|个)?(?P<of>[天日周週月年])間?(?:前|以前|之前)",
+    rf"|(?<![一二三四五六七八九十])(?P<number>\d{{1,3}}|两|{HAN_NUMBER})(?:か|カ|ヶ|ケ|ヵ|箇|個|个)?(?P<of>天|日|周|星期|礼拜|月|年)间?(?:前|以前|之前)",
     re.I,
 )
+_SIGN_NUMBER: Final = rf"(?:\d{{1,2}}|{HAN_NUMBER})"
+_UNTIL_NOW: Final = regex(
+    rf"(?:过去|最近|近|这|この|ここ)の?的?(?P<count>\d{{1,3}}|两|{HAN_NUMBER})(?:か|カ|ヶ|ケ|ヵ|箇|个)?(?P<of>天|日|周|星期|礼拜|月|年)(?!の?[前曜])间?"
+    r"|(?P<few>(?:前|这|最近|过去)[几两][天日]|(?:この|ここ)数日|(?<!十)数日前)"
+)
+_MONTH_OF_YEAR: Final = regex(
+    rf"(?P<year>[今去前]年|昨年)[的の]?(?P<month>{_SIGN_NUMBER})月份?[的の]?(?:(?P<day>{_SIGN_NUMBER})[日号])?"
+)
+_DAY_OF_MONTH: Final = regex(rf"(?:(?P<last>上个?月|先月)|这个月|本月|今月)[的の]?(?P<day>{_SIGN_NUMBER})[日号]")
 _HALF_A_YEAR: Final = wording("half a year ago|vor einem halben jahr|hace medio año", anywhere="半年(?:前|以前|之前)")
 _SINGLE: Final = tuple(
     (wording(phrases, anywhere=anywhere), days)
@@ -95,7 +105,8 @@ _WEEK_BEFORE_LAST: Final = wording(
 _SIGNS: Final = signs(
     "spring|summer|autumn|fall|winter|frühling|frühjahr|sommer|herbst|primavera|verano|otoño|invierno|printemps|été"
     "|automne|hiver|春|夏|秋|冬|weekend|week-end|wochenende|fin de|末|周|週|星期|礼|禮|曜|vor |hace|il y a|前|half"
-    "|ayer|antier|さき|一昨|before last|vorletzte|antepasada|先"
+    "|去年|昨年|今年|前年|上|本月|今月|过去|最近|近|这|この|ここ|数日|さき|一昨|先"
+    "|ayer|antier|before last|vorletzte|antepasada"
 )
 
 
@@ -137,7 +148,29 @@ def _half_a_year(match: re.Match[str], today: date) -> _Days:
 
 def _ago(match: re.Match[str], today: date) -> _Days:
     count, unit = (match["count"] or match["number"]).lower(), (match["unit"] or match["of"]).lower()
-    yield counted_back(int(count) if count.isdecimal() else _NUMBERS[one_way(count)], _UNITS[one_way(unit)], today)
+    yield counted_back(_NUMBERS.get(one_way(count)) or han_number(count), _UNITS[one_way(unit)], today)
+
+
+def _until_now(match: re.Match[str], today: date) -> _Days:
+    """The days until today: "the last two weeks" in Chinese and Japanese; some days are a week."""
+    few = match["few"] is not None
+    number = 1 if few else _NUMBERS.get(one_way(match["count"])) or han_number(match["count"])
+    yield today - timedelta(min(number, 100) * (7 if few else _UNITS[one_way(match["of"])])), today
+
+
+def _month_of_year(match: re.Match[str], today: date) -> _Days:
+    month, day = (han_number(match[part]) if match[part] else None for part in ("month", "day"))
+    with suppress(ValueError):
+        yield calendar_days(
+            today.year - ("今去前".index(match["year"][0]) if match["year"] != "昨年" else 1), month, day
+        )
+
+
+def _day_of_month(match: re.Match[str], today: date) -> _Days:
+    is_last = match["last"] is not None
+    first = (today.replace(day=1) - timedelta(1) if is_last else today).replace(day=1)
+    with suppress(ValueError):
+        yield (first.replace(day=han_number(match["day"])),) * 2
 
 
 def _season(match: re.Match[str], today: date) -> _Days:
@@ -186,6 +219,9 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days
     *((pattern, _days_back(days)) for pattern, days in _SINGLE),
     (_WEEK_BEFORE_LAST, _week_before_last),
     (_HALF_A_YEAR, _half_a_year),
+    (_UNTIL_NOW, _until_now),
+    (_MONTH_OF_YEAR, _month_of_year),
+    (_DAY_OF_MONTH, _day_of_month),
     (_AGO, _ago),
     (_SEASON, _season),
     (_SIGN_SEASON, _season),
