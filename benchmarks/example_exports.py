@@ -554,6 +554,13 @@ def _text(content: Any) -> str:
     return content if isinstance(content, str) else json.dumps(content)
 
 
+LINE = (
+    "[LINE] 山田太郎とのトーク履歴\n保存日時：2024/05/20 21:15\n\n"
+    "2024/05/03(金)\n10:15\t山田太郎\tおはよう\n10:17\t山田太郎\t[スタンプ]\n"
+    '10:20\t花子\t"駅前の喫茶店で\n11時に""待ち合わせ""ね"\n10:25\t☎ 通話時間 1:23\n\n'
+    "2024/05/04(土)\n午後09:00\t花子\t昨日はありがとう\n"
+)
+WECHAT = "王小明 2024-05-03 10:15:20\n早安\n\n陳大文 2024-05-03 22:16:01\n今天几点出发？\n我在楼下。\n"
 TEXTS: Mapping[str, tuple[str, ...]] = {
     name: tuple(content.decode() if isinstance(content, bytes) else _text(content) for content in contents)
     for name, contents in {
@@ -567,6 +574,8 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
         "teams": (TEAMS, GRAPH),
         "signal": (SIGNAL, SIGNAL_BACKUP, SIGNAL_DESKTOP),
         "whatsapp": (ANDROID, IOS),
+        "line": (LINE,),
+        "wechat": (WECHAT,),
         "sharegpt": (SHAREGPT,),
         "mem0": (MEM0,),
         "zep": (ZEP, ZEP_FACTS),
@@ -589,6 +598,8 @@ FILES: Mapping[str, Any] = {
     "MyActivity.html": GEMINI_PAGE,
     "WhatsApp Chat with Choir.txt": ANDROID,
     "_chat.txt": IOS,
+    "[LINE] 山田太郎とのトーク.txt": LINE,
+    "微信.txt": WECHAT,
     "result.json": TELEGRAM,
     "telegram-chat.json": TELEGRAM_CHAT,
     "data.json": SIGNAL,

@@ -17,8 +17,8 @@ MessageLike = Message | Mapping[str, Any] | tuple[str, str]
 
 ROLES: Final[Mapping[str, str]] = {
     **{name: name for name in ("user", "assistant", "system", "tool")},
-    **dict.fromkeys(("human", "用户"), "user"),
-    **dict.fromkeys(("ai", "bot", "model", "助手"), "assistant"),
+    **dict.fromkeys(("human", "用户", "用戶", "使用者", "ユーザー", "사용자"), "user"),
+    **dict.fromkeys(("ai", "bot", "model", "助手", "助理", "アシスタント", "어시스턴트"), "assistant"),
     "developer": "system",
     "function": "tool",
 }

@@ -12,13 +12,19 @@ from ..text.patterns import regex
 _MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _WEEKDAY: Final = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+)?"
+_SIGN_WEEKDAY: Final = (
+    r"(?:\s*(?:[（(](?:星期|周)?[一二三四五六日天月火水木金土](?:曜日?)?[）)]"
+    r"|(?:星期|周)[一二三四五六日天]|[月火水木金土日]曜日?))?"
+)
+_EARLY, _LATER = "上午|午前|凌晨|清晨|早上|오전", "下午|午後|中午|晚上|오후"
 _DATES: Final = (
-    regex(r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})"),
-    regex(r"(?P<y>\d{4})年(?P<m>\d{1,2})月(?P<d>\d{1,2})[日号]"),
+    regex(rf"(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_SIGN_WEEKDAY}"),
+    regex(rf"(?P<y>\d{{4}})年\s?(?P<m>\d{{1,2}})月\s?(?P<d>\d{{1,2}})[日号]{_SIGN_WEEKDAY}"),
     regex(rf"{_WEEKDAY}(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?P<m>{_MONTH}),?\s+(?P<y>\d{{4}})", re.I),
     regex(rf"{_WEEKDAY}(?P<m>{_MONTH})\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y>\d{{4}})", re.I),
 )
 _TIME: Final = regex(
+    rf"(?:(?P<early>{_EARLY})|(?P<later>{_LATER}))?\s?"
     r"(?P<h>\d{1,2}):(?P<m>\d\d)(?::(?P<s>\d\d)(?:[.,]\d+)?)?\s*(?P<half>[ap]\.?m\.?)?\s*(?P<zone>Z|[+-]\d\d:?\d\d)?",
     re.I,
 )
@@ -45,8 +51,8 @@ def _month(text: str) -> int:
 
 def _clock(found: re.Match[str]) -> time:
     hour = int(found["h"])
-    if found["half"]:
-        hour = hour % 12 + (12 if found["half"][0] in "pP" else 0)
+    if found["half"] or found["early"] or found["later"]:
+        hour = hour % 12 + (12 if found["later"] or (found["half"] or "a")[0] in "pP" else 0)
     zone = datetime.strptime(found["zone"].upper(), "%z").tzinfo if found["zone"] else None
     return time(hour, int(found["m"]), int(found["s"] or 0), tzinfo=zone)
 

@@ -65,6 +65,8 @@ FORMATS: Final = (
     Format("teams", "an export of Microsoft Teams", "teams"),
     Format("signal", "an export of Signal", "signal"),
     Format("whatsapp", "a chat exported from WhatsApp", "whatsapp"),
+    Format("line", "a chat exported from LINE", "line"),
+    Format("wechat", "a chat copied from WeChat or QQ, with name and time above each message", "wechat"),
     Format("sharegpt", "conversations in the form of ShareGPT", "sharegpt"),
     Format("mem0", "memories of mem0", "memories"),
     Format("zep", "messages or facts of Zep", "zep"),

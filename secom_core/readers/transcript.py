@@ -17,7 +17,7 @@ from .messages import ROLES
 from .moments import Moment, read_moment
 
 _STAMP: Final = r"(?:\d{4}-\d\d-\d\d[T ]+)?\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s*[ap]\.?m\.?)?(?:Z|[+-]\d\d:?\d\d)?"
-_IN_NAME: Final = r"^:\uff1a\[\]{}<>|*/\\\""
+_IN_NAME: Final = r"^:\uff1a\[\]{}<>|*/\\\"（【】"
 _CONTACT: Final = r"(?P<contact>\+\d(?:[ .()-]{0,2}\d){6,14}|@\w[\w.]{1,37}|[^\W\d][\w.]{1,31}\#\d{4})"
 """A number of a telephone, ``@ann_92``, ``ann#1234``: what programs write for who has no name."""
 _PICTURES: Final = (
@@ -25,9 +25,9 @@ _PICTURES: Final = (
 )
 _OPENING: Final = re.compile(
     # No two runs of blanks meet, and a name ends with none: a line of blanks would be tried in every division.
-    rf"(?:[\[(](?P<inner>[^\])\n]+)[\])]|(?P<bare>{_STAMP})(?=\s))?\s*(?:[-–]\s+)?"
+    rf"(?:[\[(（【](?P<inner>[^\])）】\n]+)[\])）】]|(?P<bare>{_STAMP})(?=\s))?\s*(?:[-–]\s+)?"
     rf"\*{{0,2}}(?P<name>{_CONTACT}|(?:{_PICTURES}\s?)?[^\W\d_](?:[{_IN_NAME}]{{0,38}}?(?!\s)[{_IN_NAME}])??)\*{{0,2}}"
-    r"(?:\s*[\[(](?P<after>[^\])]+)[\])])?\s*"
+    r"(?:\s*[\[(（【](?P<after>[^\])）】]+)[\])）】])?\s*"
     r"(?:(?P<wide>\uff1a)|:)\*{0,2}(?P<gap>\s+|$)?(?P<words>.*)",
     re.I,
 )

@@ -44,14 +44,16 @@ _DELETED: Final = regex(
     r"gelöscht|Se eliminó este mensaje|Eliminaste este mensaje|Ce message a été supprimé|Vous avez supprimé ce message|"
     r"Mensagem apagada|Você apagou esta mensagem|Questo messaggio è stato eliminato|Hai eliminato questo messaggio|"
     r"Dit bericht is verwijderd|U hebt dit bericht verwijderd|Данное сообщение удалено|Вы удалили данное сообщение|"
-    r"Bu mesaj silindi|Bu mesajı sildiniz|このメッセージは削除されました|此消息已删除|此消息已被删除|你已删除这条消息|"
+    r"Bu mesaj silindi|Bu mesajı sildiniz|このメッセージは削除されました|このメッセージを削除しました|"
+    r"(?:此|这条|这则)(?:消息|讯息)已(?:被)?删除|[你您]已?删除了?(?:此|这条|这则)(?:消息|讯息)|"
     r"삭제된 메시지입니다|تم حذف هذه الرسالة|حذفتَ هذه الرسالة)(?: by admin .*)?[.。]?",
     re.I,
 )
 _EDITED: Final = regex(
     r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet|Se editó este mensaje|Ce message a été modifié|"
     r"Mensagem editada|Questo messaggio è stato modificato|Dit bericht is bewerkt|Сообщение изменено|"
-    r"Bu mesaj düzenlendi|此消息已被编辑|تم تعديل هذه الرسالة)[.。]?>$",
+    r"Bu mesaj düzenlendi|(?:此|这条|这则)(?:消息|讯息)已(?:被)?编辑|"
+    r"已编辑(?:此|这条|这则)(?:消息|讯息)|تم تعديل هذه الرسالة)[.。]?>$",
     re.I,
 )
 _MARKED_END: Final = regex(r"(?<=[^\s\u200e])\s*\u200e<[^<>:]{4,60}>$")
