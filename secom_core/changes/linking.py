@@ -86,6 +86,8 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
         return None
     pair = _compared(older, newer)
     compared = older.values[pair[0]] | newer.values[pair[1]] if pair is not None else frozenset()
+    if pair is not None and pair[0].value == pair[1].value and not pair[0].value.isascii() and "ended" in newer.cues:
+        compared = frozenset()  # Katakana are names and words alike: what both name is what has ended.
     shared = sorted((older.heads.keys() & newer.heads.keys()) - compared)
     score = sum(weigh(head) * min(older.heads[head], newer.heads[head]) for head in shared)
     named = _named_old(older, newer)

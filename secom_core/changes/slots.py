@@ -11,6 +11,7 @@ from .values import Value
 
 _PLACE: Final = r"([A-ZÄÖÜÁÉÍÓÚÑÀÂÇÈÊÎÔ][\w'’-]+(?: [A-ZÄÖÜ][\w'’-]+)*)"
 _HAN, _KATAKANA, _HANGUL = "[\u4e00-\u9fff]", "[\u30a1-\u30fa\u30fc]", "[\uac00-\ud7a3]"
+_DONE = "(?:まし)?(?:た(?![いらり])|て(?:い|る|き))"
 SLOT: Final = "slot:"
 """How the sorts of their values begin."""
 
@@ -29,7 +30,7 @@ _SLOTS: Final = tuple(
                 rf"\b(?:[Jj]['’]ai|[Nn]ous avons|[Oo]n a)(?: \w+)? (?:dé|em)ménagé à {_PLACE}",
                 rf"\b(?:[Jj]e me suis|[Nn]ous nous sommes|[Oo]n s['’]est)(?: \w+)? installée?s? à {_PLACE}",
                 rf"(?:住在|搬到|搬去)(?:了)?({_HAN}{{2,4}}?)(?=区|了|[。，,]|跟|和|$)",
-                rf"((?:{_HAN}|{_KATAKANA}){{2,6}})に住んで",
+                rf"((?:{_HAN}|{_KATAKANA}){{2,6}})(?:に住んで|[にへ](?:引っ?越し|転居し){_DONE})",
                 rf"({_HANGUL}{{2,4}})에 (?:살|사세)",
             ),
         ),
@@ -40,8 +41,8 @@ _SLOTS: Final = tuple(
                 rf"\b(?:[Ii]ch arbeite|[Aa]rbeite ich)(?: \w+)? (?:bei der|bei dem|beim|bei|für) {_PLACE}",
                 rf"\b[Tt]rabajo en (?:la |el )?(?:sede de )?{_PLACE}",
                 rf"\b[Jj]e (?:travaille|bosse)(?: \w+)? (?:chez|pour) {_PLACE}",
-                rf"我?(?:现在)?在({_HAN}{{2,6}}?)(?:上班|工作)",
-                rf"((?:{_HAN}|{_KATAKANA}|の){{2,8}})で働いて",
+                rf"我?(?:现在)?(?:在|换到|跳槽到|调到)({_HAN}{{2,6}}?)(?:上班|工作)",
+                rf"((?:{_HAN}|{_KATAKANA}|の){{2,8}})(?:で働いて|に(?:(?:転職し|就職し|入社し){_DONE}|勤めて))",
                 rf"({_HANGUL}{{2,4}}(?: 회사)?)에서 일",
             ),
         ),

@@ -31,13 +31,14 @@ _WEEKDAYS: Final = {
     name: day
     for day, names in enumerate(
         (
-            "monday mondays montag montags lunes lundi lundis 周一 星期一 月曜 월요일",
-            "tuesday tuesdays dienstag dienstags martes mardi mardis 周二 星期二 火曜 화요일",
-            "wednesday wednesdays mittwoch mittwochs miércoles mercredi mercredis 周三 星期三 水曜 수요일",
-            "thursday thursdays donnerstag donnerstags jueves jeudi jeudis 周四 星期四 木曜 목요일",
-            "friday fridays freitag freitags viernes vendredi vendredis 周五 星期五 金曜 금요일",
-            "saturday saturdays samstag samstags sábado sábados samedi samedis 周六 星期六 土曜 토요일",
-            "sunday sundays sonntag sonntags domingo domingos dimanche dimanches 周日 星期日 日曜 일요일",
+            "monday mondays montag montags lunes lundi lundis 周一 星期一 礼拜一 月曜 월요일",
+            "tuesday tuesdays dienstag dienstags martes mardi mardis 周二 星期二 礼拜二 火曜 화요일",
+            "wednesday wednesdays mittwoch mittwochs miércoles mercredi mercredis 周三 星期三 礼拜三 水曜 수요일",
+            "thursday thursdays donnerstag donnerstags jueves jeudi jeudis 周四 星期四 礼拜四 木曜 목요일",
+            "friday fridays freitag freitags viernes vendredi vendredis 周五 星期五 礼拜五 金曜 금요일",
+            "saturday saturdays samstag samstags sábado sábados samedi samedis 周六 星期六 礼拜六 土曜 토요일",
+            "sunday sundays sonntag sonntags domingo domingos dimanche dimanches "
+            "周日 星期日 礼拜日 周天 星期天 礼拜天 日曜 일요일",
         )
     )
     for name in names.split()
@@ -95,7 +96,7 @@ _PATTERNS: Final = tuple(
         (
             "",
             r"\b(?:last|this past|letzten?|el pasado) \w+|\b\w+ derni(?:er|ère)\b"
-            r"|上(?:个?(?:周|星期))[一二三四五六日天]",
+            r"|上(?:个?(?:周|星期|礼拜))[一二三四五六日天]",
         ),
         (
             "weekday",
@@ -119,7 +120,8 @@ _PATTERNS: Final = tuple(
         (
             "money",
             rf"[€$£¥] ?{_NUMBER}k?|{_NUMBER}(?:[万千만]\d*[千천]?)? ?(?:천 )?(?:{_MONEY})(?![a-z])"
-            r"|[一二三四五六七八九]万[一二三四五六七八九]?千?[一二三四五六七八九]?百?",
+            r"|[一二两三四五六七八九十]{1,2}[万千][一二两三四五六七八九十百千]{0,5}(?:元|块|円)?(?![人次字步米个天年万])"
+            r"|[一二两三四五六七八九十百]{2,5}(?:元|块|円)",
         ),
         ("percent", rf"{_NUMBER}(?: ?%| per ?cent\b| prozent\b| por ciento\b| pour cent\b)"),
         ("#", r"(?<![A-Za-z\d.,])#?\d[\d.,]*\d|(?<![A-Za-z\d.,])\d"),
