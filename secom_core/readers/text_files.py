@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import BinaryIO, Final
 
+from .eastern_encodings import eastern_encoding
+
 _MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -43,8 +45,9 @@ class Encoding:
 def encoding_of(head: bytes, opened: Callable[[], BinaryIO], shown: str) -> Encoding:
     """How a file's bytes are text: by a mark of the byte order, else UTF-8, else what is likely, with a note.
 
-    Bytes that are not UTF-8 are read as Windows-1252 (cp1252), which programs for Windows write in western Europe;
-    in a file that holds characters beyond ASCII as UTF-8 elsewhere, they become U+FFFD.
+    Bytes that are not UTF-8 are read as the older encoding of eastern Asia that makes common characters of them, or
+    else as Windows-1252 (cp1252), which programs for Windows write in western Europe; in a file that holds characters
+    beyond ASCII as UTF-8 elsewhere, they become U+FFFD.
 
     Args:
         head: the file's first bytes.
@@ -57,7 +60,7 @@ def encoding_of(head: bytes, opened: Callable[[], BinaryIO], shown: str) -> Enco
     if b"\0" in head:
         return _without_mark(head)
     with opened() as raw:
-        return _scanned(raw, shown)
+        return _scanned(raw, head, shown)
 
 
 def _without_mark(head: bytes) -> Encoding:
@@ -71,7 +74,7 @@ def _without_mark(head: bytes) -> Encoding:
     return Encoding("latin-1", is_binary=True)
 
 
-def _scanned(raw: BinaryIO, shown: str) -> Encoding:
+def _scanned(raw: BinaryIO, head: bytes, shown: str) -> Encoding:
     decoder, at, wide = codecs.getincrementaldecoder("utf-8")(), 0, False
     while piece := raw.read(_PIECE):
         try:
@@ -79,16 +82,17 @@ def _scanned(raw: BinaryIO, shown: str) -> Encoding:
         except UnicodeDecodeError as error:
             wide = wide or not error.object[: error.start].isascii()
             kept = len(error.object) - len(piece)
-            return _not_utf8(at - kept + error.start, error.object[error.start], wide, shown)
+            return _not_utf8(at - kept + error.start, error.object[error.start], wide, head, shown)
         at += len(piece)
     if (rest := decoder.getstate()[0]) and not wide:
-        return _not_utf8(at - len(rest), rest[0], wide, shown)
+        return _not_utf8(at - len(rest), rest[0], wide, head, shown)
     return Encoding("utf-8", "replace" if rest else "strict")
 
 
-def _not_utf8(at: int, byte: int, wide: bool, shown: str) -> Encoding:
+def _not_utf8(at: int, byte: int, wide: bool, head: bytes, shown: str) -> Encoding:
     found = f"{shown} is not UTF-8: byte {at:,} is {byte:#04x}"
     if wide:
         return Encoding("utf-8", "replace", f"{found}; whatever cannot be read becomes \N{REPLACEMENT CHARACTER}")
-    note = f"{found}; it is read as Windows-1252. If letters look wrong, save it as UTF-8 and remember it again"
-    return Encoding("cp1252", "replace", note)
+    codec, title = eastern_encoding(head) or ("cp1252", "Windows-1252")
+    note = f"{found}; it is read as {title}. If letters look wrong, save it as UTF-8 and remember it again"
+    return Encoding(codec, "replace", note)

@@ -100,3 +100,31 @@ def test_days_and_times_of_a_transcript(header: str, opening: str) -> None:
     [session] = read_transcript(f"{header}\n\n{opening}おはよう\n")
     [message] = session.messages
     assert (str(message.at)[:16], message.speaker, message.text) == ("2026-05-03 14:16", "田中", "おはよう")
+
+
+@pytest.mark.parametrize(
+    ("codec", "title", "words"),
+    [
+        ("gb18030", "GB 18030", "房租涨到两千八百元了，好贵"),
+        ("big5", "Big5", "房租漲到兩千八百元了，好貴"),
+        ("cp932", "Shift-JIS", "家賃が八万円に上がりました。高いですね"),
+        ("cp949", "EUC-KR", "월세가 팔십만 원으로 올랐어요, 너무 비싸요"),
+    ],
+)
+def test_older_encodings(tmp_path: Path, codec: str, title: str, words: str) -> None:
+    cue = "1\n00:00:01,000 --> 00:00:03,000\n"
+    (tmp_path / "a.srt").write_bytes((cue + words).encode(codec))
+    notes: list[str] = []
+    [session] = read(tmp_path / "a.srt", note=notes.append)
+    assert [each.text for each in session.messages] == [words]
+    assert f"it is read as {title}." in notes[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["Grüße aus Köln, schöne Füße für süße Mädchen über Äpfel", "Où êtes-vous, mon chéri préféré à la fenêtre ?"],
+)
+def test_letters_of_western_europe_are_no_chinese(tmp_path: Path, words: str) -> None:
+    (tmp_path / "a.txt").write_bytes(f"Ann: {words}\nBob: Ja.".encode("cp1252"))
+    [session] = read(tmp_path / "a.txt")
+    assert session.messages[0].text == words
