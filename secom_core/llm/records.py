@@ -1,8 +1,8 @@
 """JSON objects in a model's reply, each read by itself, so that a broken one costs no other.
 
-Strict JSON is tried first. What is then put up with has one reading only: single and typographic quotes, names without
-quotes, ``None`` and ``True``, commas too many or missing, comments, line breaks and quotation marks inside a text, a
-brace that was not closed before the next object or tag.
+Strict JSON is tried first. What is then put up with has one reading only: single and typographic quotes, colons and
+commas of full width, names without quotes, ``None`` and ``True``, commas too many or missing, comments, line breaks and
+quotation marks inside a text, a brace that was not closed before the next object or tag.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ _STRINGS: Final = {
 }
 _CONSTANTS: Final = {"true": True, "false": False, "null": None, "none": None, "nil": None}
 _TYPOGRAPHIC: Final = str.maketrans("“”„‟‘’", '""""\'\'')
+_WIDE: Final = regex(r"(?<=[\"'”’\]}\d])(\s*)([：，])(?=\s*[\"'“‘\[{\d-])")
 _FRAME: Final = regex(r"[^{}]*[\[:]\s*")
 _NAMING: Final = regex(r"\s*[\"'“‘]?\w[^{}:=]{0,60}[:=]")
 _FENCED: Final = regex(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
@@ -125,7 +126,10 @@ def _object_at(text: str, place: int) -> tuple[Any, int]:
         text = text[place : place + _LONGEST]
     with suppress(ValueError):
         return _read_loosely(text, place)
-    return _read_loosely(text.translate(_TYPOGRAPHIC), place)
+    with suppress(ValueError):
+        return _read_loosely(text.translate(_TYPOGRAPHIC), place)
+    narrow = _WIDE.sub(lambda sign: sign[1] + (":" if sign[2] == "：" else ","), text)
+    return _read_loosely(narrow.translate(_TYPOGRAPHIC), place)
 
 
 def _read_loosely(text: str, place: int) -> tuple[Record, int]:

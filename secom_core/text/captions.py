@@ -20,7 +20,7 @@ _OPENING: Final = regex(rf"(?:WEBVTT(?:[ \t][^\n]*)?(?:\r?\n|$)|(?:\d+[ \t]*\r?\
 _BLANK_LINE: Final = regex(r"\n[ \t\r]*(?:\n|$)")
 _VOICE: Final = regex(r"<v(?:\.[^\s>]*)?[ \t]+([^>\n]{1,80})>")
 _TAG: Final = regex(r"</?[a-zA-Z\d][^<>\n]{0,200}>|\{\\[^{}\n]{0,80}\}")
-_NAME: Final = regex(r"(?:>>[ \t]*)?([^\W\d_a-z][^\n:<>\[\](){}]{0,39}):[ \t]+")
+_NAME: Final = regex(r"(?:>>[ \t]*)?([^\W\d_a-z][^\n:：<>\[\](){}]{0,39})(?::[ \t]+|：[ \t]*)")
 _ENDS: Final = regex(r"[.!?…。！？][\"'”’)\]]*$")
 
 _PAUSE: Final = timedelta(seconds=2)

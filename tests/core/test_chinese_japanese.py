@@ -7,6 +7,8 @@ from datetime import date
 import pytest
 
 from secom_core.bank import MemoryBank
+from secom_core.llm.records import records_in
+from secom_core.readers import read_captions
 from secom_core.text.dates import spans
 from secom_core.text.han import han_number
 from secom_core.text.intents import asks_again, asks_of_replies, asks_of_the_past, leans, subject
@@ -184,3 +186,23 @@ def test_a_follow_up_in_japanese_is_about_what_was_said_before() -> None:
         context = [("user", "京都の旅館、鴨川沿いの宿はどう？"), ("assistant", "静かで良いと思います。")]
         [hit, *_] = bank.recall(ANN, "もう一つは？", context=context).hits
         assert "嵐山" in hit.text
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "{“summary”：“小雨對「花生」過敏，很嚴重：會休克。”，“reference”：[0]}",
+        '{"summary"："小雨對「花生」過敏，很嚴重：會休克。"，"reference"：[０]}',
+        "```json\n{'summary'： '小雨對「花生」過敏，很嚴重：會休克。' ， 'reference'： [0]}\n```",
+    ],
+)
+def test_records_of_full_width_are_read(reply: str) -> None:
+    [record] = records_in(reply, lambda each: "summary" in each).records
+    assert record == {"summary": "小雨對「花生」過敏，很嚴重：會休克。", "reference": [0]}
+
+
+def test_speakers_of_captions_before_a_colon_of_full_width() -> None:
+    said = ("田中：今日は会議です。", "佐藤：はい、三時から。", "田中：会議室は：二〇一。", "佐藤：了解。")
+    cues = (f"{at}\n00:00:{at:02},000 --> 00:00:{at:02},900\n{words}\n" for at, words in enumerate(said, 1))
+    messages = read_captions("\n".join(cues)).messages
+    assert [(each.speaker, each.text) for each in messages] == [tuple(words.split("：", 1)) for words in said]
