@@ -13,19 +13,28 @@ from ..text.terms import is_stopword, sentences, terms
 
 SPEAKERS: Final = ("user", "assistant")
 _MARKDOWN: Final = regex(r"[ \t]*(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*:?")
-_BULLET: Final = regex(r"([ \t]*)([-*•–—+]|\(?\d{1,3}[.)])?(?(2)[ \t]+)(.*)")
+_BULLET: Final = regex(
+    r"([ \t]*)([-*•–—+](?=[ \t])|\(?\d{1,3}[.)](?=[ \t])|[・●○①-⑳]|[（(]?\d{1,3}[．、）])?(?(2)[ \t]*)(.*)"
+)
 _TITLE: Final = regex(r"(?:\*\*|__)([^:：]{1,80}?[:：]?)(?:\*\*|__)[:：]?|([^:：]{1,80})[:：]")
-_LABELLED: Final = regex(r"([^\s:：.!?][^:：.!?\n]{0,40})[:：]\s+(?=\S)")
+_LABELLED: Final = regex(r"([^\s:：.!?][^:：.!?\n]{0,40})[:：]\s+(?=\S)|(?P<wide>[^\s\W\d_]{2,8})：(?=\S)")
 _INLINE: Final = regex(r"(?<!\s)\s+[-•–]\s+")  # Only from where the spaces begin: a long run of them is read once.
 _LABEL_WORDS, _TITLE_WORDS, _LEAD_WORDS = 4, 8, 4
 _DATE: Final = regex(r"\d{4}-\d\d-\d\d[ \t]+")
-_ROLES: Final = regex(r"(?:the\s+)?(?:(user|human|customer)|(assistant|ai|bot|chatbot))(?=['’]s\b|\W|$)", re.IGNORECASE)
+_ROLES: Final = regex(
+    r"(?:the\s+)?(?:(user|human|customer)|(assistant|ai|bot|chatbot))(?=['’]s\b|\W|$)"
+    r"|(用户|使用者|ユーザー)|(助手|助理|アシスタント)",
+    re.IGNORECASE,
+)
 _WORD: Final = regex(r"\w+(?:['’]\w+)*")
 _NOTHING: Final = regex(
     r"\W*(?:(?:there (?:is|are) )?(?:none|nothing|n/?a|no|not|null|empty|unchanged)"
     r"(?:\s+(?:new|at all|to (?:add|update|report|change)|of note|yet|known|given|provided|mentioned|applicable"
     r"|memory|memories|information|facts?|details?|changes?|updates?|needed|available|needs? updating|so far))*"
     r"|(?:the )?(?:old |previous |existing )?memory (?:is |remains |stays )?(?:unchanged|the same|empty)"
+    r"|(?:目前|暂时)?(?:没有|无|暂无)(?:任何)?(?:新的?|更多|相关)?(?:信息|资讯|内容|变化|更新|改变|记忆)?"
+    r"|(?:记忆|内容)(?:没有|无|未)(?:变化|更新|改变)|特になし|変更(?:は)?(?:なし|ありません)"
+    r"|(?:新しい(?:情報|記憶)|新情報|記憶)は?(?:なし|ありません|空です)"
     r"|keine?|nichts(?: neues)?|unverändert|无|没有|無|なし|rien|aucune?|ninguna|nada|nessuna|ningún)\W*",
     re.IGNORECASE,
 )
@@ -103,10 +112,10 @@ def _bound(headings: list[str], item: str) -> Iterator[str]:
     """The statements of one line, each under its headings or its label."""
     item = _plain(item)
     label = _LABELLED.match(item)
-    if label is not None and len(label[1].split()) <= _LABEL_WORDS:
+    if label is not None and len((label[1] or label["wide"]).split()) <= _LABEL_WORDS:
         pieces = _pieces(item[label.end() :])
         if len(pieces) > 1:
-            headings, said = [*headings, label[1].strip()], pieces
+            headings, said = [*headings, (label[1] or label["wide"]).strip()], pieces
         else:
             said = [item]
     else:
@@ -150,7 +159,7 @@ def about(statement: str, speakers: Collection[str] = ()) -> str:
     """
     bare = statement[found.end() :] if (found := _DATE.match(statement)) else statement
     if role := _ROLES.match(bare):
-        return SPEAKERS[0] if role[1] else SPEAKERS[1]
+        return SPEAKERS[0] if role[1] or role[3] else SPEAKERS[1]
     folded = bare.casefold()
     return next((name for each in speakers if (name := each.casefold()) and _begins(folded, name)), "")
 

@@ -9,6 +9,7 @@ import pytest
 from secom_core.bank import MemoryBank
 from secom_core.llm.records import records_in
 from secom_core.readers import read_captions
+from secom_core.summaries.statements import about, says_nothing, statements
 from secom_core.text.dates import spans
 from secom_core.text.han import han_number
 from secom_core.text.intents import asks_again, asks_of_replies, asks_of_the_past, leans, subject
@@ -206,3 +207,31 @@ def test_speakers_of_captions_before_a_colon_of_full_width() -> None:
     cues = (f"{at}\n00:00:{at:02},000 --> 00:00:{at:02},900\n{words}\n" for at, words in enumerate(said, 1))
     messages = read_captions("\n".join(cues)).messages
     assert [(each.speaker, each.text) for each in messages] == [tuple(words.split("：", 1)) for words in said]
+
+
+@pytest.mark.parametrize(
+    "text",
+    "没有新的信息。 （無更新） 無變化。 特になし。 変更なし 記憶は空です。 新しい情報はありません。 暂无".split(),
+)
+def test_summaries_that_say_nothing(text: str) -> None:
+    assert says_nothing(text)
+
+
+@pytest.mark.parametrize("text", ["没有新的工作。", "記憶は大切です。", "无花果是她的最爱。", "暂无工作，在找。"])
+def test_summaries_that_say_something(text: str) -> None:
+    assert not says_nothing(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "用户：\n１．住在上海。\n２．有两个孩子。",
+        "## 用户\n1、住在上海。\n2、有两个孩子。",
+        "用户：\n・住在上海。\n・有两个孩子。",
+        "用户：\n①住在上海。\n②有两个孩子。",
+        "用户：住在上海。有两个孩子。",
+    ],
+)
+def test_statements_of_summaries(text: str) -> None:
+    assert statements(text) == ["用户: 住在上海。", "用户: 有两个孩子。"]
+    assert about(statements(text)[0]) == "user"
