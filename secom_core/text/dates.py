@@ -84,7 +84,7 @@ _CALENDAR: Final = tuple(
         (
             ("月",),
             False,
-            rf"(?<![一二三四五六七八九十])(?:(?P<year>\d{{4}})年)?(?P<number>{HAN_NUMBER})月(?:(?P<day>{HAN_NUMBER})[日号])?",
+            rf"(?<![一二三四五六七八九十])(?:(?P<year>\d{{4}})年)?(?P<number>{HAN_NUMBER})月(?P<day>{HAN_NUMBER})[日号]",
         ),
         (_IN_CAPITALS, True, rf"\b{_DAY}(?: of)? {_MONTH}(?:,? {_YEAR})?"),
         (_IN_CAPITALS, True, rf"\b{_MONTH} {_DAY}\b(?!:)(?:,? {_YEAR})?"),

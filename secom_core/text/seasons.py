@@ -89,6 +89,7 @@ _UNTIL_NOW: Final = regex(
 _MONTH_OF_YEAR: Final = regex(
     rf"(?P<year>[今去前]年|昨年)[的の]?(?P<month>{_SIGN_NUMBER})月份?[的の]?(?:(?P<day>{_SIGN_NUMBER})[日号])?"
 )
+_MONTH_ALONE: Final = regex(rf"(?<![年一二三四五六七八九十])(?P<month>{HAN_NUMBER})月份?(?![一二三四五六七八九十前])")
 _DAY_OF_MONTH: Final = regex(rf"(?:(?P<last>上个?月|先月)|这个月|本月|今月)[的の]?(?P<day>{_SIGN_NUMBER})[日号]")
 _HALF_A_YEAR: Final = wording("half a year ago|vor einem halben jahr|hace medio año", anywhere="半年(?:前|以前|之前)")
 _SINGLE: Final = tuple(
@@ -105,7 +106,7 @@ _WEEK_BEFORE_LAST: Final = wording(
 _SIGNS: Final = signs(
     "spring|summer|autumn|fall|winter|frühling|frühjahr|sommer|herbst|primavera|verano|otoño|invierno|printemps|été"
     "|automne|hiver|春|夏|秋|冬|weekend|week-end|wochenende|fin de|末|周|週|星期|礼|禮|曜|vor |hace|il y a|前|half"
-    "|去年|昨年|今年|前年|上|本月|今月|过去|最近|近|这|この|ここ|数日|さき|一昨|先"
+    "|去年|昨年|今年|前年|上|本月|今月|过去|最近|近|这|この|ここ|数日|さき|一昨|先|月"
     "|ayer|antier|before last|vorletzte|antepasada"
 )
 
@@ -166,6 +167,12 @@ def _month_of_year(match: re.Match[str], today: date) -> _Days:
         )
 
 
+def _month_alone(match: re.Match[str], today: date) -> _Days:
+    month = han_number(match["month"])
+    with suppress(ValueError):
+        yield calendar_days(today.year - (month > today.month), month)
+
+
 def _day_of_month(match: re.Match[str], today: date) -> _Days:
     is_last = match["last"] is not None
     first = (today.replace(day=1) - timedelta(1) if is_last else today).replace(day=1)
@@ -222,6 +229,7 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days
     (_UNTIL_NOW, _until_now),
     (_MONTH_OF_YEAR, _month_of_year),
     (_DAY_OF_MONTH, _day_of_month),
+    (_MONTH_ALONE, _month_alone),
     (_AGO, _ago),
     (_SEASON, _season),
     (_SIGN_SEASON, _season),
