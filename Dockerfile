@@ -1,7 +1,8 @@
 # The server of secom-memory. Build: docker build -t secom . (see docs/serve.md)
 FROM python:3.12-slim AS build
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE NOTICE ./
+COPY LICENSES ./LICENSES
 COPY secom_core ./secom_core
 COPY langchain_secom ./langchain_secom
 COPY llamaindex_secom ./llamaindex_secom
