@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
 from llama_index.core.schema import BaseComponent
@@ -41,7 +41,8 @@ def check_pickled_whole(part: BaseComponent, *names: str) -> None:
     for name in names:
         value = getattr(part, name)
         try:
-            pickle.dumps(value)
+            # As it is sent to a worker; nothing is read back.
+            ForkingPickler.dumps(value)
         except Exception as error:
             raise InvalidInput(
                 f"this {type(part).__name__} cannot be pickled, as worker processes need: its {name} {value!r} cannot "
