@@ -8,7 +8,7 @@ from typing import Final
 
 from .han import HAN_NUMBER, han_number
 from .patterns import regex
-from .wording import wording
+from .wording import folded_case, is_signed, signs, wording
 
 _LONGEST: Final = 300
 """How many characters a question that names an item has at most."""
@@ -93,6 +93,14 @@ _BY_ORDINAL: Final = regex(
     rf"|(?P<hangul>첫|두|세|네|다섯|여섯|일곱|여덟|아홉|열|\d\d?) ?번째(?={_HANGUL_THING})",
     re.I,
 )
+_SIGNS: Final = signs(
+    f"{'|'.join(_ORDINALS)}|0|1|2|3|4|5|6|7|8|9|last|final|letzt|últim|derni|number|no.|numm|nr.|númer|numér|第|目|つめ|個め|点め|件め|번째"
+    "|step|option|point|item|tip|trick|thing|idea|suggestion|exercise|way|entry|reason|rung|rule|stage|bullet|choice"
+    "|alternative|recommendation|method|question|part|hint|schritt|punkt|idee|vorschl|übung|möglichkeit|weg|regel|grund"
+    "|gründ|frage|variante|paso|punto|opci|consejo|sugerencia|ejercicio|manera|regla|pregunta|étape|conseil|idée"
+    "|exercice|façon|règle|astuce|proposition"
+)
+"""One of these stands in whatever names an item; the expression is large, and seldom needed."""
 _HANGUL: Final = {word: place for place, word in enumerate("첫 두 세 네 다섯 여섯 일곱 여덟 아홉 열".split(), 1)}
 _NO_ITEM: Final = wording(
     r"""
@@ -131,7 +139,7 @@ def item_asked(query: str) -> int:
     Args:
         query: the question.
     """
-    if len(query) > _LONGEST:
+    if len(query) > _LONGEST or not is_signed(folded_case(query), _SIGNS):
         return 0
     found = _BY_ORDINAL.search(query)
     if found is None or _NO_ITEM(query):

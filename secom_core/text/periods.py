@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date, timedelta
+from itertools import compress
 from typing import Final, NamedTuple
 
 from .dates import MONTH_NUMBERS, WEEKDAY_NUMBERS, Span, calendar_days, last_weekday, spans, without_days
@@ -69,8 +70,10 @@ _SIGN_OPENING: Final = regex("[从從自]?$")
 _NOTHING: Final = regex("")
 _KINDS: Final = (_ENDS, _JOINTS), (_SIGN_ENDS, _SIGN_JOINTS)
 _OPEN_KINDS: Final = (_ENDS, _SINCE, _NOTHING), (_SIGN_ENDS, _SIGN_OPENING, _SIGN_SINCE)
-_HINTS: Final = (*{name[:3] for name in (*MONTH_NUMBERS, *WEEKDAY_NUMBERS)}, *"0123456789月日号號")
-"""One of these stands in whatever names an end."""
+_NAME_HINTS: Final = tuple({name[:3] for name in (*MONTH_NUMBERS, *WEEKDAY_NUMBERS)})
+"""One of these stands in whatever names an end without a digit, two in most ranges of such."""
+_SIGN_HINTS: Final = tuple("月日号號年년월")
+_DIGITS: Final = tuple("0123456789")
 
 
 class _Day(NamedTuple):
@@ -122,7 +125,7 @@ def _ranges(text: str, today: date | None, years: list[int], *, weekdays: bool =
     """The ranges of a question, and the rest of it; weekdays are a range only in what asks for what was said then."""
     found: list[Span] = []
     possible = years or ([today.year] if today else [])
-    for ends, joints in _KINDS if _may_tell_days(text) else ():
+    for ends, joints in compress(_KINDS, _may_tell_days(text, 2)):
         rest, at = "", 0
         first: re.Match[str] | None = None
         for last in ends.finditer(text):
@@ -153,7 +156,7 @@ def _joint(
 
 def _since(text: str, today: date) -> tuple[list[Span], str]:
     """The time from a day to the present one, and the rest of the question."""
-    for ends, before, after in _OPEN_KINDS if _may_tell_days(text) else ():
+    for ends, before, after in compress(_OPEN_KINDS, _may_tell_days(text, 1)):
         for end in ends.finditer(text):
             opening, closing = before.search(text[: end.start()]), after.match(text, end.end())
             begins = [first for first in _firsts(_day(end, today), today) if first <= today]
@@ -163,8 +166,13 @@ def _since(text: str, today: date) -> tuple[list[Span], str]:
     return [], text
 
 
-def _may_tell_days(text: str) -> bool:
-    return len(text) <= _LONGEST and is_signed(folded_case(text), _HINTS)
+def _may_tell_days(text: str, names: int) -> tuple[bool, bool]:
+    """Whether so many ends may stand in a text, in words and in signs; far faster than to look for them."""
+    if len(text) > _LONGEST:
+        return False, False
+    folded = folded_case(text)
+    named = is_signed(folded, _DIGITS) or sum(map(folded.__contains__, _NAME_HINTS)) >= names
+    return named, is_signed(folded, _SIGN_HINTS)
 
 
 def _joins(joint: re.Match[str], days: tuple[_Day, _Day], weekdays: bool) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,6 +74,19 @@ def test_the_place_of_an_item_is_read(question: str, place: int) -> None:
 )
 def test_a_question_that_names_no_item(question: str) -> None:
     assert item_asked(question) == 0
+
+
+def test_a_question_without_any_sign_of_an_item_or_a_range_compiles_no_rule_for_them() -> None:
+    """Those rules are large, and would be half of what the first recall of a process takes."""
+    asked = """
+from secom_core.text import list_items, periods
+query = "harbour trip with Ben in March"
+assert periods.days_named(query, None, [2024]) and not list_items.item_asked(query)
+rules = {"item": list_items._BY_ORDINAL, "range": periods._ENDS, "joint": periods._JOINTS, "signs": periods._SIGN_ENDS}
+print(sorted(name for name, rule in rules.items() if "search" in vars(rule) or "finditer" in vars(rule)))
+"""
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 NUMBERED = (
