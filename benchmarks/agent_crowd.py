@@ -1,6 +1,6 @@
 """Users who talk to one agent at once, each with a memory of their own: how much longer than without memory.
 
-    python -m benchmarks.agent_crowd [--users 40]
+    python -m benchmarks.agent_crowd [--users 40] [--rounds 5]
 
 Part of `benchmarks.agents` too. Every user has 200 turns in memory and says ten more, one after the other, in an
 asynchronous agent; all users at once, in one process, with one bank on disk. The model is a scripted server in the same
@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from itertools import cycle
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from benchmarks.adding import sessions, utterances
@@ -143,42 +144,55 @@ def seconds(turn: Turn, users: int, texts: list[str]) -> float:
     return asyncio.run(whole())
 
 
-def crowds(users: int) -> dict[str, Any]:
-    """By framework, memory and delay of the model: seconds, and how many times as long as without memory."""
-    answers = cycle(utterances(50, 10_001))
-    texts = utterances(SAID, 10_002)
-    found: dict[str, Any] = {"users": users, "turns": SAID}
-    with tempfile.TemporaryDirectory() as folder:
-        for framework, agents in AGENTS.items():
-            found[framework] = {}
-            for delay in DELAYS:
-                took: dict[str, float] = {}
-                for name, build in agents.items():
-                    place = Path(folder) / f"{framework} {delay} {name}.db"
-                    with (
-                        ScriptedServer(lambda request, delay=delay: Answer(next(answers), delay=delay)) as server,
-                        MemoryBank.open(place) as bank,
-                        ExitStack() as stack,
-                    ):
-                        if name != "no memory":
-                            filled(bank, users)
-                        took[name] = seconds(build(server.base_url, bank, stack), users, texts)
-                row = {"no memory": took["no memory"], "ours": took["ours"], "times": took["ours"] / took["no memory"]}
-                found[framework][str(delay)] = row
-                print(
-                    f"{users} users at once, {framework}, a model of {delay:g} s: {row['no memory']:.2f} s without "
-                    f"memory, {row['ours']:.2f} s with ours, {row['times']:.2f} times",
-                    file=sys.stdout,
-                )
+def crowds(users: int, rounds: int = 1) -> dict[str, Any]:
+    """By framework, memory and delay of the model: seconds, and how many times as long as without memory.
+
+    Args:
+        users: how many there are at once.
+        rounds: how often each is timed, without memory and with ours in turn; the middle of the rounds counts.
+    """
+    found: dict[str, Any] = {"users": users, "turns": SAID, "rounds": rounds}
+    for framework, agents in AGENTS.items():
+        found[framework] = {}
+        for delay in DELAYS:
+            took = [
+                {name: timed(build, users, delay, knows=name != "no memory") for name, build in agents.items()}
+                for _ in range(rounds)
+            ]
+            times = [each["ours"] / each["no memory"] for each in took]
+            row = {name: median(each[name] for each in took) for name in agents}
+            found[framework][str(delay)] = {**row, "times": median(times), "every": times}
+            every = f", the middle of {' '.join(f'{each:.2f}' for each in times)}" if rounds > 1 else ""
+            print(
+                f"{users} users at once, {framework}, a model of {delay:g} s: {row['no memory']:.2f} s without "
+                f"memory, {row['ours']:.2f} s with ours, {median(times):.2f} times{every}",
+                file=sys.stdout,
+                flush=True,
+            )
     return found
+
+
+def timed(build: Build, users: int, delay: float, *, knows: bool) -> float:
+    """How long all users take, on a new bank; ``knows`` where every user has a memory of their own in it."""
+    answers = cycle(utterances(50, 10_001))
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ScriptedServer(lambda request: Answer(next(answers), delay=delay)) as server,
+        MemoryBank.open(Path(folder) / "memory.db") as bank,
+        ExitStack() as stack,
+    ):
+        if knows:
+            filled(bank, users)
+        return seconds(build(server.base_url, bank, stack), users, utterances(SAID, 10_002))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--users", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=5, help="how often each is timed; the middle counts")
     options = parser.parse_args()
     scripted_models()
-    crowds(options.users)
+    crowds(options.users, options.rounds)
 
 
 if __name__ == "__main__":

@@ -67,6 +67,16 @@ def test_users_at_once_are_set_beside_the_same_without_memory(monkeypatch, capsy
     assert capsys.readouterr().out.count("2 users at once") == 4
 
 
+def test_of_several_rounds_of_users_at_once_the_middle_counts(monkeypatch, capsys) -> None:
+    took = iter([1.0, 1.5, 2.0, 2.2, 1.0, 9.0])
+    monkeypatch.setattr(agent_crowd, "timed", lambda *_, knows: next(took))
+    monkeypatch.setattr(agent_crowd, "AGENTS", {"an agent": {"no memory": None, "ours": None}})
+    monkeypatch.setattr(agent_crowd, "DELAYS", (0.5,))
+    row = agent_crowd.crowds(40, 3)["an agent"]["0.5"]
+    assert [row["no memory"], row["ours"], row["times"]] == [1.0, 2.2, 1.5]
+    assert "1.50 times, the middle of 1.50 1.10 9.00" in capsys.readouterr().out
+
+
 def test_what_the_model_was_sent_before_is_a_share_of_the_prompt() -> None:
     prompts = agents.Prompts()
     for conversation, prompt in [("a", "one"), ("a", "one two"), ("b", "one two"), ("b", "two")]:
