@@ -17,7 +17,7 @@ from ..protocols import Denoiser, Embedder, Statistics, Vectors
 from ..stores.digests import digest
 from ..stores.rows import MemoryRow, SessionRow, next_count
 from ..stores.sql import SqlStore
-from ..stores.unsettled import RecentlyUnsettled, Unsettled
+from ..stores.unsettled import Unsettled
 from ..text.kept import forget_kept
 from ..vectors import unit_rows
 from .cutting import AWAITING, Cuts, cut
@@ -55,7 +55,6 @@ class Derivation:
         self._store, self._segmenters, self._denoiser = store, segmenters, denoiser
         self._space = EmbeddingSpace(store, embedder) if embedder is not None else None
         self._tail, self._statistics, self._makes_vectors = tail, statistics, vectors
-        self._recent = RecentlyUnsettled()
 
     def derive(
         self,
@@ -79,7 +78,9 @@ class Derivation:
             The session as it is then, or nothing where it was forgotten. Where such a segmenter fails, it has the cuts
             of the one that stands in for it, and still awaits to be cut.
         """
-        while found := self._store.unsettled(session_id, afresh=afresh, ended=ended, known=self._recent.of(session_id)):
+        while found := self._store.unsettled(
+            session_id, afresh=afresh, ended=ended, known=self._store.recent.of(session_id)
+        ):
             row, tail, old = found
             if not afresh and (row.is_derived or row.is_provisional) and not (ended and row.awaits_cut):
                 return row
@@ -107,13 +108,13 @@ class Derivation:
                     self.vectors(row.id, [*(each.key for each in rows), *searched_texts(tail)], afresh=afresh)
                 saved = replace(row, derived=row.messages, settled=settled, cut=upto, cut_by=cuts.by)
                 saved = replace(saved, version=next_count(row.version))
-                self._recent.keep(saved, tail, rows, since)
+                self._store.recent.keep(saved, tail, rows, since)
                 return saved
         return None
 
     def forget(self) -> None:
         """Let go of the words that are held in memory: some of them were forgotten."""
-        self._recent.clear()
+        self._store.recent.clear()
         forget_kept()
 
     def memories(self, scope: Scope, row: SessionRow, turns: Sequence[Turn], since: int = 0) -> list[Memory]:
@@ -132,7 +133,7 @@ class Derivation:
             since: the first turn whose memories are asked for; a memory begins with it.
             unsaved: what `derive` has made of the session as it is in ``row``, and could not write.
         """
-        recent, first = self._recent.of(row.id), min(known, since)
+        recent, first = self._store.recent.of(row.id), min(known, since)
         if unsaved is not None:
             turns = unsaved.turns if row.settled <= first else self._store.turns(row, first)
             rows = [each for each in self._store.memories(row.id, since) if each.stop <= row.settled]

@@ -28,7 +28,7 @@ from .rows import MOST, Appended, MemoryRow, ScopeRow, SessionRow, Touched, scop
 from .schema import SCOPE_TABLES, is_one_of, layer_progress, memories, messages, part_states, scopes, sessions, vectors
 from .statements import count_turns_where, delete_among, insert_row, is_unchanged, keep_vectors, scopes_within
 from .transactions import Begin
-from .unsettled import Unsettled
+from .unsettled import RecentlyUnsettled, Unsettled
 
 Also = Callable[[Connection, SessionRow, Touched], None]
 _Forget = Callable[[Connection, int], None]
@@ -50,6 +50,8 @@ class SqlStore(DerivedRows):
         self, engine: Engine, begin: Begin, cipher: Cipher | None = None, busy_timeout: float | None = None
     ) -> None:
         super().__init__(engine, begin, cipher, busy_timeout)
+        self.recent = RecentlyUnsettled()
+        """The ends of the sessions that this process derived last."""
         migrate(self)
 
     # -- raw turns ----------------------------------------------------------------------------------------------
@@ -119,6 +121,8 @@ class SqlStore(DerivedRows):
                 touched = turn_ids_of(connection, scope_id, [m.id for m in new if m.id] + [r["name"] for r in rows])
             for write in also:
                 write(connection, row, Touched(touched, added.places))
+        if rows:
+            self.recent.came(row.id, row.version)
         began = sum(each["position"] == 0 for each in rows)
         return Appended(row.id, touched, len(rows), tuple(each.name for each in ended), began)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ..conversation import Turn
-from .rows import MemoryRow, SessionRow
+from .rows import MemoryRow, SessionRow, next_count
 
 _SESSIONS: Final = 128
 _CHARACTERS: Final = 1_000_000
@@ -29,6 +29,7 @@ class Unsettled:
         settled: the turns that had not settled in the version before, and have now, which a search index has to follow.
         settled_rows: the memories of these.
         start: from which turn on these are all that there are.
+        through: the version up to which nothing but messages of this process has come since; its own unless given.
     """
 
     session: SessionRow
@@ -37,6 +38,7 @@ class Unsettled:
     settled: Sequence[Turn] = ()
     settled_rows: Sequence[MemoryRow] = ()
     start: int = -1
+    through: int = -1
 
     def since(self, session: SessionRow, first: int) -> tuple[Sequence[Turn], Sequence[MemoryRow]] | None:
         """The session's turns and memories from a turn on, or from one before it; nothing where they are not known."""
@@ -50,10 +52,10 @@ class Unsettled:
         return sum(len(message.text) for turn in (*self.settled, *self.turns) for message in turn.messages)
 
     def was_before(self, session: SessionRow) -> bool:
-        """Whether messages have come since in one write, and nothing else has changed."""
+        """Whether messages have come since, in one write or several of this process, and nothing else has changed."""
         known = self.session
-        one_write = session.version == known.version + 1 and session.messages > known.messages
-        return one_write and session.settled == known.settled
+        only_came = known.version < session.version <= max(known.version + 1, self.through)
+        return only_came and session.messages > known.messages and session.settled == known.settled
 
     def grown(self, session: SessionRow, latest: Sequence[Turn]) -> list[Turn]:
         """The turns with those since the last one known, which may have grown; none where that is not all of them."""
@@ -101,6 +103,13 @@ class RecentlyUnsettled:
                 self._known[session.id], self._lengths[session.id] = new, length
             while len(self._known) > _SESSIONS or sum(self._lengths.values()) > _ALL_CHARACTERS:
                 self._let_go(next(iter(self._known)))
+
+    def came(self, session_id: int, version: int) -> None:
+        """Note that this process has added messages to a session, which had this version before, and the next now."""
+        with self._lock:
+            known = self._known.get(session_id)
+            if known is not None and version == max(known.session.version, known.through):
+                self._known[session_id] = replace(known, through=next_count(version))
 
     def _let_go(self, session_id: int) -> None:
         self._known.pop(session_id, None)

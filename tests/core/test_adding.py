@@ -81,6 +81,33 @@ def test_a_late_exchange_takes_as_many_as_an_early_one(tmp_path: Path, monkeypat
     assert set(read[20:]) == {4}
 
 
+def test_two_writes_before_one_derivation_read_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = list[int]()
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        for number in range(120):
+            asked, answered = exchange(number)
+            bank.remember(ANN, [asked], session="s", later=True)
+            bank.remember(ANN, [answered], session="s", later=True)
+            with counted(monkeypatch, messages, "_message") as rows:
+                bank.recall(ANN, f"Question {number}?", token_budget=500)
+            read.append(rows[0])
+    assert set(read[20:]) == {4}
+
+
+def test_what_another_process_wrote_between_is_read(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "m.db") as bank, MemoryBank.open(tmp_path / "m.db") as other:
+        for number in range(12):
+            bank.remember(ANN, exchange(number), session="s")
+        bank.remember(ANN, [exchange(12)[0]], session="s", later=True)
+        other.forget(ANN, turn_ids=[other.turns(ANN, "s")[-4].id])
+        other.remember(ANN, exchange(99), session="s", later=True)
+        bank.remember(ANN, exchange(13), session="s", later=True)
+        bank.recall(ANN, "Question 13?", token_budget=500)
+        remembered = [turn for memory in bank.memories(ANN, "s") for turn in memory.turns]
+        assert remembered == bank.turns(ANN, "s")
+        assert len(remembered) == 14
+
+
 def test_a_second_bank_compiles_no_statement_of_the_driver_again(tmp_path: Path) -> None:
     missed = []
     for name in ("a.db", "b.db"):
@@ -110,6 +137,10 @@ def remember_all_kinds(bank: MemoryBank, number: int) -> None:
         bank.remember(ANN, [answered], session="s", later=number % 2 == 0)
     else:
         bank.remember(ANN, [asked, answered], session="s", close=number == 31)
+    if number % 11 == 10:
+        for each in exchange(number + 2000):
+            bank.remember(ANN, [each], session="s", later=True)
+        bank.recall(ANN, "Question?")
     if number % 23 == 22:
         bank.forget(ANN, turn_ids=[bank.turns(ANN, "s")[-3].id])
     if number % 17 == 16:
@@ -149,5 +180,5 @@ def test_forgotten_words_are_not_held() -> None:
         bank.remember(ANN, exchange(0), session="s")
         bank.remember(ANN, exchange(1), session="s")
         bank.forget(ANN)
-        assert not bank._inside.derivation._recent._known
+        assert not bank._inside.derivation._store.recent._known
         assert not cohesion._bag._made
