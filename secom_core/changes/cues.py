@@ -49,11 +49,14 @@ CHANGED: Final = wording(
     (?:supports?|handles?|fits?|allows?|holds?) up to
     (?<!add\s)(?<!adds\s)(?:goes|went|gone|going|moved|up|down) (?:up |down |back )?to|take[sn]? over|took over
     (?:updated?|adjusting|adjust|extend|change|increas\w+|reached)\b.{0,60}\bto
+    (?:cut|brought|brings|scaled|lifted|knocked)\b.{0,60}\bto(?= [$€£]?\d)|(?:brought|moved) forward
     (?:my|our|the) new(?= (?:\w+ ){0,3}(?:is|are)\b)|down to|as of (?:now|today|this \w+)|(?:up|down) from
     currently(?= (?:\w+ ){0,4}[~$€£]?\d)
     jetzt|nun|inzwischen|mittlerweile|nicht mehr|ab sofort|statt|nur noch
     neue[rnsm]?(?= \w+ (?:ist|heißt|sind)\b)|(?:aktuell|derzeit)(?= (?:\w+ ){0,4}[€$]?\d)
     (?:steigt|gestiegen|erhöht|gesenkt|geändert|gewechselt|verschoben|umgezogen|verlegt)
+    (?:gesunken|aufgestockt|heraufgesetzt|herabgesetzt|vorgezogen|vertagt|verdoppelt|halbiert)
+    (?:verlängert|verkürzt|gekürzt|reduziert)
     doch nicht
     ahora|ya no|en vez de|en lugar de|sino|al final
     nuev[oa](?= (?:\w+ )?(?:se llama|es)\b)|actualmente(?= (?:\w+ ){0,4}[€$]?\d)
@@ -108,7 +111,7 @@ MEASURED: Final = wording(
     r"""
     (?:increas|reduc|decreas|lower|rais|extend|improv|bump|boost|expand|shorten|doubl|tripl|halv)\w*
     grown|grew|risen|rose|dropped|climbed|fell
-    gestiegen|erhöht|gesenkt|verlängert|verkürzt
+    gestiegen|erhöht|gesenkt|verlängert|verkürzt|gesunken|aufgestockt|verdoppelt|halbiert|gekürzt|reduziert
     subido|bajado|aumentado|reducido|subió|bajó
     (?:augment|diminu|baiss|mont|prolong|grimp|doubl|tripl)ée?s?|réduite?s?
     """

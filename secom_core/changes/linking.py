@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from .cues import Cue
+from .measures import measure_alike
 from .slots import SLOT
 from .statements import Statement
 from .values import Value
@@ -18,7 +19,7 @@ _UNLIKE: Final = 2.0
 _SHARE, _HALF = 0.3, 0.5
 """Which share of the head words of the one that has fewer; and where the values are of a sort that all things have."""
 _PAIR: Final = 2
-_UNITS: Final = frozenset("ms sec second minut min hour kb mb gb tb px sekund stund segund hor heur".split())
+_UNITS: Final = frozenset("s ms sec second minut min hour kb mb gb tb px sekund stund segund hor heur".split())
 """Head words of units of time and size: two things that are measured in one have nothing in common by that."""
 _MOSTLY: Final = 2 / 3
 """Which share of the head words is less than enough where either statement has others of its own."""
@@ -128,6 +129,9 @@ def _kind(
         return "ended" if ends and share >= _HALF else None
     if "corrected" in newer.cues:
         return "corrected"
+    # Other units are often of other things, such as the timeouts of two servers.
+    if measure_alike(*pair) and are_apart(older, newer, pair[0].sort, share):
+        return None
     # What grew or shrank is no name.
     is_measured = pair[0].sort == "name" and "measured" in newer.cues
     if named and not is_measured and (newer.denied or newer.cues & {"changed", "ended", "swapped"}):
@@ -141,8 +145,15 @@ def _kind(
     if is_measured:
         return None
     if pair[0].sort in ("name", "day", "#", "percent", "time") and (score < _UNLIKE or share < _HALF):
-        return None
+        return "changed" if pair[0].sort in ("day", "time") and _says_only_that(older, newer, pair) else None
     return "changed"
+
+
+def _says_only_that(older: Statement, newer: Statement, pair: tuple[Value, Value]) -> bool:
+    """Whether the later one says of nothing but what the earlier one is about that it was changed."""
+    compared = older.values[pair[0]] | newer.values[pair[1]]
+    own = {head for head, weight in newer.heads.items() if weight == 1} - compared
+    return not newer.is_weak and bool(own) and own <= older.heads.keys()
 
 
 def are_apart(older: Statement, newer: Statement, sort: str, share: float = 1.0) -> bool:
@@ -163,7 +174,7 @@ def are_apart(older: Statement, newer: Statement, sort: str, share: float = 1.0)
         if each != sort and own and others and not own & others:
             return True
     ours, theirs = (
-        {head for head, weight in one.heads.items() if weight == 1 and head not in other.heads}
+        {head for head, weight in one.heads.items() if weight == 1 and head not in other.heads} - _UNITS
         for one, other in ((older, newer), (newer, older))
     )
     return bool(ours and theirs) and share <= _MOSTLY
@@ -195,7 +206,8 @@ def _compared(older: Statement, newer: Statement) -> tuple[Value, Value] | None:
 def _may_replace(older: Statement, newer: Statement, old: Value, new: Value) -> bool:
     """Whether two values can be compared; where the later one takes back what the earlier one names, amounts can."""
     taken_back = "corrected" in newer.cues and old.value in newer.names
-    return _alike(older, newer, old.sort, new.sort) or (taken_back and is_amount(old.sort) and is_amount(new.sort))
+    is_alike = _alike(older, newer, old.sort, new.sort) or measure_alike(old, new)
+    return is_alike or (taken_back and is_amount(old.sort) and is_amount(new.sort))
 
 
 def is_amount(sort: str) -> bool:
@@ -209,7 +221,7 @@ def _alike(older: Statement, newer: Statement, old: str, new: str) -> bool:
         return True
     counted = {old: newer, new: older}.get(old if new == "#" else new) if "#" in (old, new) else None
     unit = (old if new == "#" else new)[1:]
-    return counted is not None and bool(unit) and any(head.startswith(unit[:5]) for head in counted.heads)
+    return counted is not None and len(unit) > 1 and any(head.startswith(unit[:5]) for head in counted.heads)
 
 
 def _named_old(older: Statement, newer: Statement) -> bool:

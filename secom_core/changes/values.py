@@ -80,6 +80,12 @@ _AMOUNT: Final = rf"(?:{_SUM} ?|{_NUMBER} ?)"
 _PATTERNS: Final = tuple(
     (sort, regex(pattern, re.I))
     for sort, pattern in (
+        # HTTP statuses, which count nothing.
+        (
+            "",
+            r"\b[45]\d\d:? (?:not found|internal server|service unavailable|bad (?:request|gateway)|unauthori[sz]ed"
+            r"|forbidden|too many requests|gateway time-?out|method not|unprocessable)\b",
+        ),
         ("", r"\bv?\d+\.\d+\.\d+\b|\bv\d[\d.]*|https?:\S+|\w+[._/]\w+[._/]\w+"),
         # By how much something differs from what it was: of that nobody knows what it is.
         (
@@ -128,6 +134,8 @@ _PATTERNS: Final = tuple(
     )
 )
 _UNIT: Final = regex(r"[\s-]*([^\W\d_]+)")
+_SHORT_UNITS: Final = frozenset({"ms", "s"})
+"""Units that are no plural of anything, though they end like one."""
 _PLURAL: Final = regex(
     r"(?: (?!(?:of|for|to|in|on|at|per|by|and|or|de|en|von|und|y|et|pour|par|du|des|au)\b)[a-z]+){0,2}"
     r" ([a-z]{3,}(?<!s)s)\b"
@@ -197,8 +205,8 @@ def _value(sort: str, match: re.Match[str], text: str) -> Value:
         return Value(sort, _plain(shown), start, stop)
     eastern = _HAN_UNIT.match(text, stop)
     unit = eastern or _PLURAL.match(text, stop) or _UNIT.match(text, stop)
-    named = one_way(unit[1].casefold()) if unit and not is_stopword(unit[1]) else ""
-    return Value(f"#{named.rstrip('s')}", _plain(shown), start, stop)
+    named = one_way(unit[1].casefold()) if unit and (unit[1] == "s" or not is_stopword(unit[1])) else ""
+    return Value(f"#{named if named in _SHORT_UNITS else named.rstrip('s')}", _plain(shown), start, stop)
 
 
 def _counted(match: re.Match[str]) -> Value:

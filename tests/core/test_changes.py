@@ -103,6 +103,20 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
         ),
         ("The query takes 400 ms.", "The query takes 250 ms now.", "changed"),
         ("My locker is number 12.", "My error, the locker is number 21.", "corrected"),
+        # Other units of the same measure.
+        ("The server has 512 MB of memory.", "The server now has 2 GB of memory.", "changed"),
+        ("The query takes 800 ms.", "The query takes 1.2 s now.", "changed"),
+        ("My reading goal is 30 minutes a day.", "I've raised my reading goal to 1 hour a day.", "changed"),
+        ("Der Unterricht dauert 45 Minuten.", "Der Unterricht dauert jetzt 1 Stunde.", "changed"),
+        # What says of one thing only that it was changed.
+        ("The interview is on April 3.", "My interview got pushed to April 10.", "changed"),
+        ("The project deadline is April 28.", "We bumped the deadline to May 12.", "changed"),
+        ("Die Abgabefrist ist am 28. April.", "Die Abgabefrist wurde auf den 12. Mai verlängert.", "changed"),
+        # Other verbs.
+        ("The budget for the wedding is $10,000.", "We cut the wedding budget to $8,000.", "changed"),
+        ("The choir rehearsal is on April 3.", "The choir rehearsal was brought forward to April 1.", "changed"),
+        ("Das Budget der Feier ist 10.000 Euro.", "Das Budget der Feier wurde auf 12.000 Euro aufgestockt.", "changed"),
+        ("Die Ladezeit der Seite ist 7 Sekunden.", "Die Ladezeit der Seite ist auf 4 Sekunden gesunken.", "changed"),
     ],
 )
 def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer: str, kind: str) -> None:
@@ -156,6 +170,15 @@ def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer:
             'The parser works, and now I\'m getting a "TypeError" of Numpy.',
         ),
         ("I used a font of 12 points for the labels.", "For the labels I made sure my error handling uses 9 points."),
+        ("The lesson takes 60 minutes.", "The lesson takes 1 hour now."),
+        ("The export takes 5 hours.", "The export takes 300 ms now."),
+        ("The timeout of the Flask socket is 60 seconds.", "I increased the timeout of the Nginx proxy to 120 s."),
+        (
+            "I'm getting 503 Service Unavailable errors.",
+            "I fixed the 503 Service Unavailable errors by increasing the service timeout to 120s.",
+        ),
+        ("The Nginx proxy listens on port 5000.", "I increased the timeout of the Nginx proxy to 120s."),
+        ("The interview with Ada is on April 3.", "My interview with Ben got pushed to April 10."),
         ("The `PriceTable` component renders tests in Storybook.", "I increased the tests of `PriceTable` in Vitest."),
     ],
 )
