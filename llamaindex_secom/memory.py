@@ -139,7 +139,7 @@ class SecomMemory(SessionMessages):
         on_error: Literal["warn", "raise"] = "warn",
         citations: bool = False,
         trace_contents: bool = True,
-        token_counter: Callable[[str], int] = count_tokens,
+        token_counter: Callable[[str], int] | None = None,
         **saved: Unpack[SessionFields],
     ) -> None:
         refuse_unknown("SecomMemory", SecomMemory.__init__, saved.keys(), besides=type(self).model_fields)
@@ -171,7 +171,7 @@ class SecomMemory(SessionMessages):
             **options.arguments,
             **saved,
         )
-        self._count, self._hook = token_counter, hook  # set before super().__init__(), they would be lost
+        self._count, self._hook = token_counter or count_tokens, hook  # before super().__init__(), they would be lost
         if self._recalled_room >= self.token_limit:
             raise InvalidInput(f"token_budget {self.token_budget} leaves no room in token_limit {self.token_limit}")
         self._show(self.window)
@@ -239,15 +239,14 @@ class SecomMemory(SessionMessages):
             bank, key = new_bank(store_path, layers, key=key, busy_timeout=options.get("busy_timeout"), **given), None
         if token_limit is None:
             token_limit = int(llm.metadata.context_window * _LLM_SHARE) if llm is not None else _TOKEN_LIMIT
-        if token_counter is None:
-            token_counter = (lambda text: len(tokenizer_fn(text))) if tokenizer_fn is not None else count_tokens
+        by_pieces = (lambda text: len(tokenizer_fn(text))) if tokenizer_fn is not None else None
         memory = cls(
             scope=scope,
             bank=bank,
             store_path=store_path,
             key=key,
             token_limit=token_limit,
-            token_counter=token_counter,
+            token_counter=token_counter or by_pieces,
             **options,
         )
         if chat_history:

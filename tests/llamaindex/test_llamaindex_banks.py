@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
+from llama_index.core.llms import ChatMessage
 
 from llamaindex_secom import (
     CitationNumberer,
@@ -105,6 +106,14 @@ def test_numbers_choices_and_counters_are_checked_where_they_are_given() -> None
             memory_tools(bank, scope=ANN, on_error="quiet")  # type: ignore[arg-type]
         with pytest.raises(InvalidInput, match=r"token_counter is a function that takes a text .* got 'gpt-4'"):
             SecomMemory(scope=ANN, bank=bank, token_counter="gpt-4")  # type: ignore[arg-type]
+
+
+def test_no_counter_of_its_own_is_the_estimate() -> None:
+    with MemoryBank.open() as bank:
+        memory = SecomMemory(scope=ANN, bank=bank, token_counter=None)
+        memory.put(ChatMessage(role="user", content="I keep a tortoise."))
+        assert [message.content for message in memory.get("hello")] == ["I keep a tortoise."]
+        assert memory.given == ()
 
 
 def test_an_empty_session_is_no_name() -> None:
