@@ -19,6 +19,7 @@ from .patterns import regex
 from .wording import folded_case, is_signed, signs, wording
 
 _Form: TypeAlias = tuple[tuple[str, ...], bool, re.Pattern[str]]
+Days: TypeAlias = tuple[date, date]
 
 Span = tuple[int, int]
 """First and last day, as `datetime.date.toordinal` counts them."""
@@ -80,7 +81,7 @@ _CALENDAR: Final = tuple(
     for listed, has_digit, pattern in (
         (("-",), True, r"(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})"),
         (("年",), True, r"(?P<year>\d{4})年(?:(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?)?"),
-        (("月",), True, r"(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?"),
+        (("月",), True, r"(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?(?!(?<=月)[以之]?前)"),
         (
             ("月",),
             False,
@@ -112,9 +113,11 @@ _SELDOM: Final = tuple(
     )
 )
 _DIGIT: Final = regex(r"\d")
+# "十月前" is before October: months that are counted are 个月, but for 两 and 几, which name none.
 _AGO: Final = regex(
     rf"\b{_COUNT}(?: of)? (?P<unit>day|week|month|year)s? (?:ago|back|earlier)\b"
-    rf"|(?<![一二三四五六七八九十])(?P<zh>\d{{1,3}}|[两几]|{HAN_NUMBER})个?(?P<zh_unit>天|周|星期|礼拜|月|年)(?:前|以前|之前)",
+    rf"|(?<![一二三四五六七八九十])(?P<zh>\d{{1,3}}|[两几]|{HAN_NUMBER})个?"
+    rf"(?P<zh_unit>天|周|星期|礼拜|(?<=[个個两兩几幾])月|年)(?:前|以前|之前)",
     re.I,
 )
 _AGO_SIGNS: Final = signs("ago|back|earlier|前")
@@ -142,7 +145,7 @@ WEEKDAY_NUMBERS: Final = {
 
 _ANY_WEEKDAY: Final = {language: rf"(?P<{language}>{'|'.join(names)})\b" for language, names in _OTHER_WEEKDAYS.items()}
 _OTHER_WEEKDAY: Final = regex(
-    rf"\b(?:am|letzten|vorigen) {_ANY_WEEKDAY['german']}|\bel {_ANY_WEEKDAY['spanish']}"
+    rf"\b(?:am|(?:letzte|vorige)[nm]) {_ANY_WEEKDAY['german']}|\bel {_ANY_WEEKDAY['spanish']}"
     rf"|\b{_ANY_WEEKDAY['french']} dernier\b",
     re.I,
 )
@@ -230,7 +233,7 @@ _SELDOM_RELATIVE: Final = tuple(
         ("diesen|este|ce mois|今月|이번", "diesen monat|este mes|ce mois-ci", r"今月|이번\s?달", _month, 0),
         (
             "monat|mes|mois|先月|지난",
-            "(?:letzten|vorigen) monat|mes pasado|mois dernier",
+            "(?:letzte|vorige)[nm] monat|mes pasado|mois dernier",
             r"先月|지난\s?달",
             _month,
             1,
@@ -238,7 +241,7 @@ _SELDOM_RELATIVE: Final = tuple(
         ("dieses|este|cette|올해", "dieses jahr|este año|cette année", "올해", _year, 0),
         (
             "jahr|año|année|l'an|l’an|昨年|작년",
-            "(?:letztes|voriges) jahr|año pasado|année dernière|l'an dernier",
+            "(?:letzte|vorige)[sm] jahr|año pasado|année dernière|l'an dernier",
             "(?<!一)昨年|작년",
             _year,
             1,
@@ -262,7 +265,7 @@ def spans(text: str, today: date | None, years: Iterable[int] = ()) -> list[Span
     with_seldom = len(text) <= _SHORT or is_signed(text, _OTHER_WORDS)
     found = [*_written(text, possible, (*_SELDOM, *_CALENDAR) if with_seldom else _CALENDAR)]
     if today is not None:
-        found += _counted(text, today, with_seldom=with_seldom)
+        found += (days for _, days in counted(text, today, with_seldom=with_seldom))
     return list(dict.fromkeys((first.toordinal(), last.toordinal()) for first, last in found))
 
 
@@ -297,20 +300,21 @@ def _month_number(name: str) -> int:
     return next(found, 0) or _MONTHS.index(name[:3].lower()) + 1
 
 
-def _counted(text: str, today: date, *, with_seldom: bool) -> Iterator[tuple[date, date]]:
+def counted(text: str, today: date, *, with_seldom: bool = True) -> Iterator[tuple[re.Match[str], Days]]:
+    """What in a text counts days from its own, such as "last week" or "two days ago", and which days it means."""
     if not 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
         return
     folded = folded_case(text)
     for listed, pattern, period, back in (*_RELATIVE, *_SELDOM_RELATIVE) if with_seldom else _RELATIVE:
-        if is_signed(folded, listed) and pattern.search(text):
-            yield period(today, back)
+        if is_signed(folded, listed) and (found := pattern.search(text)):
+            yield found, period(today, back)
     for match in _LAST_WEEKDAY.finditer(text) if is_signed(folded, _WEEKDAY_SIGNS) else ():
-        yield last_weekday(today, _WEEKDAYS.index(match["name"].lower()))
+        yield match, last_weekday(today, _WEEKDAYS.index(match["name"].lower()))
     for match in _OTHER_WEEKDAY.finditer(text) if with_seldom and is_signed(folded, _OTHER_WEEKDAY_SIGNS) else ():
         language = match.lastgroup or ""
-        yield last_weekday(today, _OTHER_WEEKDAYS[language].index(match[language].lower()))
+        yield match, last_weekday(today, _OTHER_WEEKDAYS[language].index(match[language].lower()))
     for match in _AGO.finditer(text) if is_signed(folded, _AGO_SIGNS) else ():
-        yield _ago(match, today)
+        yield match, _ago(match, today)
 
 
 def last_weekday(today: date, weekday: int) -> tuple[date, date]:

@@ -11,13 +11,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date, timedelta
 from itertools import compress
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
-from .dates import MONTH_NUMBERS, WEEKDAY_NUMBERS, Span, calendar_days, last_weekday, spans, without_days
+from .dates import MONTH_NUMBERS, WEEKDAY_NUMBERS, Span, calendar_days, counted, last_weekday, spans, without_days
 from .han import HAN_NUMBER, han_number
 from .patterns import regex
 from .seasons import periods
-from .wording import folded_case, is_signed
+from .wording import folded_case, is_signed, signs
+
+_Kind: TypeAlias = tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]
+"""What an end looks like, and what stands before it and after it."""
 
 _LONGEST: Final = 300
 """How many characters a question has at most that is read for more than single days."""
@@ -64,12 +67,27 @@ _JOINTS: Final = regex(
 )
 _SIGN_JOINTS: Final = regex(r"[从從在自]?\0\s?(?:[到至和与與跟と]|から|부터|[-–—~〜～])\s?\Z")
 _CLOSINGS: Final = regex("(?:之间|之間|期间|期間|为止|為止|の?間|まで|까지|사이)?")
-_SINCE: Final = regex(r"\b(?:since|seit|desde|depuis)\s$", re.I)
+_SINCE: Final = regex(
+    r"\b(?:since|seit|desde|depuis)\s"
+    r"(?:(?:the|the\s(?:beginning|start)\sof|last|early|dem|der|anfang|letzte[mnr]|el|la|le)\s|l['’])?$",
+    re.I,
+)
+_FROM: Final = regex(r"(?:\b(?:from|since|vo[nm]|seit|desde|del?|depuis|du)\s(?:(?:the|el|la|le)\s)?|\bd['’])$", re.I)
+_TO_NOW: Final = regex(
+    r"\s(?:(?:up\s)?(?:to|until|till?|through)\s(?:today|now)|bis\s(?:heute|jetzt)|(?:a|hasta)\s(?:hoy|ahora)"
+    r"|(?:à|jusqu['’]à)\s(?:aujourd['’]hui|maintenant))\b",
+    re.I,
+)
+_NOW_SIGNS: Final = signs("today|now|heute|jetzt|hoy|ahora|aujourd|maintenant")
+_SIGN_TO_NOW: Final = regex(r"[到至](?:现在|今天|今日|今)|至今|から(?:今日|今|現在)まで|부터\s?(?:지금|오늘)까지")
+_SIGN_NOW_SIGNS: Final = signs("现在|今|지금|오늘")
 _SIGN_SINCE: Final = regex("以来|以來|以降|から|부터|起")
 _SIGN_OPENING: Final = regex("[从從自]?$")
 _NOTHING: Final = regex("")
 _KINDS: Final = (_ENDS, _JOINTS), (_SIGN_ENDS, _SIGN_JOINTS)
 _OPEN_KINDS: Final = (_ENDS, _SINCE, _NOTHING), (_SIGN_ENDS, _SIGN_OPENING, _SIGN_SINCE)
+_TO_NOW_KINDS: Final = (_ENDS, _FROM, _TO_NOW), (_SIGN_ENDS, _SIGN_OPENING, _SIGN_TO_NOW)
+_SINCE_SIGNS: Final = signs("since|seit|desde|depuis|以来|以降|から|부터|起")
 _NAME_HINTS: Final = tuple({name[:3] for name in (*MONTH_NUMBERS, *WEEKDAY_NUMBERS)})
 """One of these stands in whatever names an end without a digit, two in most ranges of such."""
 _SIGN_HINTS: Final = tuple("月日号號年년월")
@@ -88,8 +106,9 @@ class _Day(NamedTuple):
 def days_named(text: str, today: date | None, years: Iterable[int] = ()) -> list[Span]:
     """The spans of days that a question names, as `secom_core.text.dates.spans` reads them, with ranges as wholes."""
     years = list(years)
-    ranges, rest = _ranges(text, today, years, weekdays=False)
-    return list(dict.fromkeys([*ranges, *spans(rest, today, years)]))
+    until_now, rest = _until_now(text, today) if today else ([], text)
+    ranges, rest = _ranges(rest, today, years, weekdays=False)
+    return list(dict.fromkeys([*until_now, *ranges, *spans(rest, today, years)]))
 
 
 def days_asked(text: str, today: date, years: Iterable[int] = ()) -> list[Span]:
@@ -106,15 +125,17 @@ def days_asked(text: str, today: date, years: Iterable[int] = ()) -> list[Span]:
     if not 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
         return spans(text, today, years)
     years = list(years)
-    found, rest = _ranges(text, today, years)
+    until_now, rest = _until_now(text, today)
+    found, rest = _ranges(rest, today, years)
     since, rest = _since(rest, today)
-    counted, rest = periods(rest, today)
-    return list(dict.fromkeys([*found, *since, *counted, *spans(rest, today, years)]))
+    others, rest = periods(rest, today)
+    return list(dict.fromkeys([*until_now, *found, *since, *others, *spans(rest, today, years)]))
 
 
 def without_periods(text: str) -> str:
     """The text without the words by which `days_asked` finds days in it."""
     some_day = date(2024, 7, 3)
+    _, text = _until_now(text, some_day)
     _, text = _ranges(text, some_day, [some_day.year])
     _, text = _since(text, some_day)
     _, text = periods(text, some_day)
@@ -154,16 +175,45 @@ def _joint(
     return joints.search(f"{before}{_BETWEEN}{text[first.end() : last.start()]}")
 
 
+def _until_now(text: str, today: date) -> tuple[list[Span], str]:
+    """The time from a day to the present one where both are named, and the rest of the question."""
+    folded = folded_case(text) if len(text) <= _LONGEST else ""
+    is_named = is_signed(folded, _NOW_SIGNS), is_signed(folded, _SIGN_NOW_SIGNS)
+    if not any(is_named):
+        return [], text
+    written = [
+        kind for kind, may, named in zip(_TO_NOW_KINDS, _may_tell_days(text, 1), is_named, strict=True) if may and named
+    ]
+    return _to_now(text, today, written, _TO_NOW_KINDS)
+
+
 def _since(text: str, today: date) -> tuple[list[Span], str]:
-    """The time from a day to the present one, and the rest of the question."""
-    for ends, before, after in compress(_OPEN_KINDS, _may_tell_days(text, 1)):
+    """The time from a day to the present one where this one is not named, and the rest of the question."""
+    folded = folded_case(text) if len(text) <= _LONGEST else ""
+    relative = _OPEN_KINDS if is_signed(folded, _SINCE_SIGNS) else ()
+    return _to_now(text, today, [*compress(_OPEN_KINDS, _may_tell_days(text, 1))], relative)
+
+
+def _to_now(text: str, today: date, written: Iterable[_Kind], relative: Iterable[_Kind]) -> tuple[list[Span], str]:
+    """The time since a day that is written, or counted back, with what stands before and after such a day."""
+    for ends, *around in written:
         for end in ends.finditer(text):
-            opening, closing = before.search(text[: end.start()]), after.match(text, end.end())
             begins = [first for first in _firsts(_day(end, today), today) if first <= today]
-            if opening and closing and begins:
-                rest = f"{text[: opening.start()]} {text[closing.end() :]}"
+            rest = _without(text, end, *around) if begins else None
+            if rest is not None:
                 return [(begins[0].toordinal(), today.toordinal())], rest
+    for end, (first, _) in counted(text, today) if relative else ():
+        for _, *around in relative:
+            rest = _without(text, end, *around)
+            if rest is not None:
+                return [(first.toordinal(), today.toordinal())], rest
     return [], text
+
+
+def _without(text: str, end: re.Match[str], before: re.Pattern[str], after: re.Pattern[str]) -> str | None:
+    """The text without an end and what makes it an open one; nothing where it is none."""
+    opening, closing = before.search(text[: end.start()]), after.match(text, end.end())
+    return f"{text[: opening.start()]} {text[closing.end() :]}" if opening and closing else None
 
 
 def _may_tell_days(text: str, names: int) -> tuple[bool, bool]:

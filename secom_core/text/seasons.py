@@ -61,6 +61,7 @@ _SIGN_WEEKDAY: Final = regex(
 _NUMBERS: Final = {
     name: number
     for names in (
+        "one two three four five six seven eight nine ten eleven twelve",
         "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
         "un dos tres cuatro cinco seis siete ocho nueve diez once doce",
         "un deux trois quatre cinq six sept huit neuf dix onze douze",
@@ -70,15 +71,24 @@ _NUMBERS: Final = {
 } | {"einem": 1, "einer": 1, "una": 1, "une": 1, "两": 2, "兩": 2, "ein paar": 3, "quelques": 3, "unos": 3, "unas": 3}
 _COUNT: Final = rf"(?:\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _UNITS: Final = {
-    **dict.fromkeys(("tag", "día", "jour", "天", "日"), 1),
-    **dict.fromkeys(("woche", "semana", "semaine", "周", "星期", "礼拜"), 7),
-    **dict.fromkeys(("monat", "mes", "mois", "月"), 30),
-    **dict.fromkeys(("jahr", "año", "an", "année", "年"), 365),
+    **dict.fromkeys(("day", "tag", "día", "jour", "天", "日"), 1),
+    **dict.fromkeys(("week", "woche", "semana", "semaine", "周", "星期", "礼拜"), 7),
+    **dict.fromkeys(("month", "monat", "mes", "mois", "月"), 30),
+    **dict.fromkeys(("year", "jahr", "año", "an", "année", "年"), 365),
 }
 _AGO: Final = regex(
     rf"\b(?:vor|hace|il y a)\s(?P<count>{_COUNT})\s"
     r"(?:(?P<unit>tag|woche|monat|jahr|día|semana|mes|año|jour|semaine|mois|année|an)(?:en|es|e|n|s)?)\b"
-    rf"|(?<![一二三四五六七八九十])(?P<number>\d{{1,3}}|两|{HAN_NUMBER})(?:か|カ|ヶ|ケ|ヵ|箇|個|个)?(?P<of>天|日|周|星期|礼拜|月|年)间?(?:前|以前|之前)",
+    rf"|(?<![一二三四五六七八九十])(?P<number>\d{{1,3}}|两|{HAN_NUMBER})(?:か|カ|ヶ|ケ|ヵ|箇|個|个)?"
+    r"(?P<of>天|日|周|星期|礼拜|(?<!\d)(?<![一二三四五六七八九十])月|年)间?(?:前|以前|之前)",
+    re.I,
+)
+_FEW: Final = r"few|several|couple of|(?:ein )?paar|einigen|unos|unas|quelques"
+_LAST_ONES: Final = regex(
+    rf"\b(?:the\s|these\s)?(?:last|past|previous)\s(?P<count>{_COUNT}|{_FEW})\s(?P<of>day|week|month|year)s\b"
+    rf"|\b(?:(?:den|die|der)\s(?:letzten|vergangenen)|seit)\s(?P<count_de>{_COUNT}|{_FEW})\s(?P<of_de>tag|woche|monat|jahr)e?n?\b"
+    rf"|\b(?:los|las)\súltim[oa]s\s(?P<count_es>{_COUNT})\s(?P<of_es>día|semana|mes|año)(?:es|s)?\b"
+    rf"|\b(?:les|ces|des)\s(?P<count_fr>{_COUNT}|quelques)\sderni(?:er|ère)s\s(?P<of_fr>jour|semaine|mois|année|an)s?\b",
     re.I,
 )
 _SIGN_NUMBER: Final = rf"(?:\d{{1,2}}|{HAN_NUMBER})"
@@ -89,6 +99,7 @@ _UNTIL_NOW: Final = regex(
 _MONTH_OF_YEAR: Final = regex(
     rf"(?P<year>[今去前]年|昨年)[的の]?(?P<month>{_SIGN_NUMBER})月份?[的の]?(?:(?P<day>{_SIGN_NUMBER})[日号])?"
 )
+_BEFORE_MONTH: Final = regex(rf"(?<![年\d一二三四五六七八九十])(?P<month>{_SIGN_NUMBER})月份?(?:以前|之前|前)")
 _MONTH_ALONE: Final = regex(rf"(?<![年一二三四五六七八九十])(?P<month>{HAN_NUMBER})月份?(?![一二三四五六七八九十前])")
 _DAY_OF_MONTH: Final = regex(rf"(?:(?P<last>上个?月|先月)|这个月|本月|今月)[的の]?(?P<day>{_SIGN_NUMBER})[日号]")
 _HALF_A_YEAR: Final = wording("half a year ago|vor einem halben jahr|hace medio año", anywhere="半年(?:前|以前|之前)")
@@ -107,7 +118,7 @@ _SIGNS: Final = signs(
     "spring|summer|autumn|fall|winter|frühling|frühjahr|sommer|herbst|primavera|verano|otoño|invierno|printemps|été"
     "|automne|hiver|春|夏|秋|冬|weekend|week-end|wochenende|fin de|末|周|週|星期|礼|禮|曜|vor |hace|il y a|前|half"
     "|去年|昨年|今年|前年|上|本月|今月|过去|最近|近|这|この|ここ|数日|さき|一昨|先|月"
-    "|ayer|antier|before last|vorletzte|antepasada"
+    "|last |past |previous |letzten |vergangenen |seit |últim|derni|ayer|antier|before last|vorletzte|antepasada"
 )
 
 
@@ -157,6 +168,21 @@ def _until_now(match: re.Match[str], today: date) -> _Days:
     few = match["few"] is not None
     number = 1 if few else _NUMBERS.get(one_way(match["count"])) or han_number(match["count"])
     yield today - timedelta(min(number, 100) * (7 if few else _UNITS[one_way(match["of"])])), today
+
+
+def _last_ones(match: re.Match[str], today: date) -> _Days:
+    """The days until today: "the last two weeks"; a few days are a week, as in Chinese and Japanese."""
+    count, unit = (part.lower() for part in match.groups() if part)
+    length = _UNITS[unit]
+    number = _NUMBERS.get(count) or (int(count) if count.isdecimal() else 7 if length == 1 else 4)
+    yield today - timedelta(min(number, 100) * length), today
+
+
+def _before_month(match: re.Match[str], today: date) -> _Days:
+    """All before the first day of a month, the last one that has come: 十月前."""
+    with suppress(ValueError):
+        number = han_number(match["month"])
+        yield date.min, date(today.year - (number > today.month), number, 1) - timedelta(1)
 
 
 def _month_of_year(match: re.Match[str], today: date) -> _Days:
@@ -227,6 +253,8 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days
     (_WEEK_BEFORE_LAST, _week_before_last),
     (_HALF_A_YEAR, _half_a_year),
     (_UNTIL_NOW, _until_now),
+    (_LAST_ONES, _last_ones),
+    (_BEFORE_MONTH, _before_month),
     (_MONTH_OF_YEAR, _month_of_year),
     (_DAY_OF_MONTH, _day_of_month),
     (_MONTH_ALONE, _month_alone),

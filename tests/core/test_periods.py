@@ -89,6 +89,80 @@ def test_ends_that_tell_no_year(text: str, first: str, last: str) -> None:
     assert asked(text) == [(first, last)]
 
 
+UNTIL_NOW = {
+    "2026-11-09": """
+        What have I told you since last week?
+        What did we talk about from last week to today?
+        Worüber haben wir seit letzter Woche gesprochen?
+        Worüber haben wir seit der letzten Woche gesprochen?
+        ¿De qué hablamos desde la semana pasada?
+        De quoi avons-nous parlé depuis la semaine dernière ?
+        上周以来我们聊了什么？
+        从上周到现在我们聊了什么？
+        """,
+    "2026-05-01": """
+        What have I told you since May?
+        What have I told you since the beginning of May?
+        Was habe ich seit Mai erzählt?
+        """,
+    "2026-05-03": """
+        What did we talk about from 3 May to today?
+        What did we talk about from May 3 until now?
+        What did we talk about since May 3?
+        Worüber haben wir vom 3. Mai bis heute gesprochen?
+        ¿De qué hablamos desde el 3 de mayo hasta hoy?
+        De quoi avons-nous parlé du 3 mai à aujourd'hui ?
+        从5月3日到今天我们聊了什么？
+        5月3日から今日まで何を話しましたか
+        """,
+    "2026-11-17": """
+        What did we talk about in the last three days?
+        What did we discuss over the past 3 days?
+        Worüber haben wir in den letzten drei Tagen gesprochen?
+        ¿De qué hablamos en los últimos tres días?
+        De quoi avons-nous parlé ces trois derniers jours ?
+        De quoi avons-nous parlé ces 3 derniers jours ?
+        """,
+    "2026-11-13": """
+        What did we talk about in the last few days?
+        What did we talk about since last Friday?
+        Worüber haben wir in den letzten paar Tagen gesprochen?
+        """,
+    "2026-11-19": """
+        What did we talk about since yesterday?
+        Was habe ich dir seit gestern erzählt?
+        """,
+    "2026-10-01": """
+        What have I told you since last month?
+        Was habe ich seit letztem Monat gesagt?
+        """,
+    "2026-11-06": """
+        Worüber haben wir seit zwei Wochen gesprochen?
+        """,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [(line.strip(), first) for first, lines in UNTIL_NOW.items() for line in lines.splitlines() if line.strip()],
+)
+def test_the_time_until_now(text: str, first: str) -> None:
+    assert asked(text) == [(first, str(TODAY))]
+    assert subject(text) == "days"
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("What did I buy from 3 May to today?", [("2026-05-03", "2026-11-20")]),
+        ("Was kaufte ich vom 3. Mai bis heute?", [("2026-05-03", "2026-11-20")]),
+        ("Am I free from now on?", []),
+    ],
+)
+def test_a_range_to_the_present_day_is_one_in_any_question(text: str, span: list[tuple[str, str]]) -> None:
+    assert named(text) == span
+
+
 def test_a_range_without_a_year_may_be_in_any_year_given() -> None:
     text = "What did we say between April and June?"
     assert asked(text, years=(2025, 2026)) == [("2025-04-01", "2025-06-30"), ("2026-04-01", "2026-06-30")]

@@ -148,6 +148,20 @@ def test_what_is_none(text: str) -> None:
     assert asked(text, FRIDAY) == []
 
 
+@pytest.mark.parametrize(
+    "text", ["十月前我们聊了什么？", "10月之前我们聊了什么？", "十月以前我們聊了什麼？", "十月前に何を話しましたか"]
+)
+def test_a_month_and_before_is_no_count_of_months(text: str) -> None:
+    assert [last for _, last in asked(text, FRIDAY)] == ["2026-09-30"]
+    assert days_named(text, FRIDAY, [2026]) == []
+    assert subject(text) == "days"
+
+
+@pytest.mark.parametrize("text", ["十个月前我们聊了什么？", "10個月前我們聊了什麼？", "十か月前に何を話しましたか"])
+def test_months_that_are_counted_are_no_month_and_before(text: str) -> None:
+    assert asked(text, FRIDAY) == [("2026-01-09", "2026-02-08")]
+
+
 def test_they_are_no_dates_of_what_is_asked_about_something_else() -> None:
     assert days_named("Where do I go skiing in winter?", FRIDAY, [2026]) == []
 
