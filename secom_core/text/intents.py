@@ -12,6 +12,7 @@ from itertools import chain
 from typing import Final, Literal
 
 from .han import one_way
+from .korean import without_talk
 from .patterns import regex
 from .periods import without_periods
 from .terms import terms
@@ -37,7 +38,7 @@ _LAST: Final = wording(
     la dernière fois|de quoi (?:avons-nous|on a|avions-nous) parlé|où en étions-nous
     """,
     anywhere=r"""
-    (?:前回|この前|この間).{0,12}(?:話|何|どこ)|どこまで(?:話|やり)|(?:지난번|저번).{0,15}(?:이야기|얘기|무슨|뭐)|어디까지
+    (?:前回|この前|この間).{0,12}(?:話|何|どこ)|どこまで(?:話|やり)|(?:지난번|저번)(?!\s?[주달]).{0,15}(?:이야기|얘기|무슨|뭐)|어디까지
     上(?:一)?次|上回|(?:聊|说|說|讲|講|谈|談|停在|进行|進行)到?哪
     之前.{0,6}(?:聊|谈|談|说|說)(?:了|过|過)?(?:些)?(?:什么|什麼)
     """,
@@ -85,6 +86,9 @@ _SAID: Final = wording(
     (?:聊|说|說|讲|講|谈|談|讨论|討論)(?:了|过|過|到)?(?:些|的(?:都?是)?)?(?:什么|什麼|哪些|啥)|(?:发|發)生了?(?:什么|什麼)
     (?:何|なに|なん)(?:を|について|のこと|の|て|と)?.{0,4}(?:話|言|相談|聞)|(?:どんな|どういう)話|何があ
     話(?:題|の?内容)?は?、?(?:何|なん)
+    (?:무슨|어떤|무엇|무얼|뭐|뭘|뭔).{0,12}(?:얘기|이야기|말|대화|질문|논의|했|하셨|나눴|나누|물었|물어|있었)
+    (?:얘기|이야기|말|대화|질문|논의)(?:를|을)?\s?(?:나눈|한|하신|했던)\s?(?:거|것|게|건|내용).{0,6}(?:뭐|뭔|무엇|알려|요약)
+    무슨 일|(?:대화|얘기|이야기)\s?내용|(?:얘기|이야기|대화)(?:한|나눈)?\s?(?:것|거|내용)?(?:를|을)?\s?(?:요약|정리)
     """,
 ).search
 """What was said, or happened; with a day it asks for what was said on that day, where it tells nothing else."""
@@ -94,6 +98,7 @@ _DAY_SIGNS: Final = signs(
     "|monat|jahr|im |seit|ayer|hoy|semana|mes|año|el |en |desde|hier|jourd|semaine|mois|anné|an |dernier|depuis"
     "|between|from |over |at |zwischen|von |vom |letzte|vor |am |entre|de |del |du |d'|d’|hace|il y a|l'|l’|ce |le "
     "|今|昨|前|上|本|周|月|日|年|先|曜|おと|きのう|ゆうべ|过去|最近|近|ここ|春|夏|秋|冬|末|週|星期|礼|禮|この"
+    "|월|일|주|달|년|해|전|어제|어젯밤|간밤|오늘|그제|저께|엊그제|최근|봄|여름|가을|겨울"
 )
 _NAMES: Final = regex("[ァ-ヺー]{2}|[가-힣]").search
 """What the words below do not tell from those of a conversation."""
@@ -296,7 +301,7 @@ def subject(query: str, *, follows: bool = False) -> Subject:
 def _names_days_alone(query: str) -> bool:
     """Whether a question about what was said tells when, and nothing of what it was about."""
     rest = without_periods(query)
-    return rest != query and not _NAMES(rest) and not _tells_of_others(rest)
+    return rest != query and not _NAMES(without_talk(rest)) and not _tells_of_others(rest)
 
 
 def _tells_of_others(query: str) -> bool:

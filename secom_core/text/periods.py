@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from .dates import MONTH_NUMBERS, WEEKDAY_NUMBERS, Span, calendar_days, counted, last_weekday, spans, without_days
 from .han import HAN_NUMBER, han_number
+from .korean import korean_periods
 from .patterns import regex
 from .seasons import periods
 from .wording import folded_case, is_signed, signs
@@ -65,7 +66,7 @@ _JOINTS: Final = regex(
     r"|(?:\b(?:between|from|vo[nm]|del?|du)\s)?(?P<dashed>\0)\s?[-–—]\s?\Z",
     re.I,
 )
-_SIGN_JOINTS: Final = regex(r"[从從在自]?\0\s?(?:[到至和与與跟と]|から|부터|[-–—~〜～])\s?\Z")
+_SIGN_JOINTS: Final = regex(r"[从從在自]?\0\s?(?:[到至和与與跟と와과]|から|부터|에서|[-–—~〜～])\s?\Z")
 _CLOSINGS: Final = regex("(?:之间|之間|期间|期間|为止|為止|の?間|まで|까지|사이)?")
 _SINCE: Final = regex(
     r"\b(?:since|seit|desde|depuis)\s"
@@ -81,13 +82,13 @@ _TO_NOW: Final = regex(
 _NOW_SIGNS: Final = signs("today|now|heute|jetzt|hoy|ahora|aujourd|maintenant")
 _SIGN_TO_NOW: Final = regex(r"[到至](?:现在|今天|今日|今)|至今|から(?:今日|今|現在)まで|부터\s?(?:지금|오늘)까지")
 _SIGN_NOW_SIGNS: Final = signs("现在|今|지금|오늘")
-_SIGN_SINCE: Final = regex("以来|以來|以降|から|부터|起")
+_SIGN_SINCE: Final = regex(r"以来|以來|以降|から|부터|起|\s?이후로?")
 _SIGN_OPENING: Final = regex("[从從自]?$")
 _NOTHING: Final = regex("")
 _KINDS: Final = (_ENDS, _JOINTS), (_SIGN_ENDS, _SIGN_JOINTS)
 _OPEN_KINDS: Final = (_ENDS, _SINCE, _NOTHING), (_SIGN_ENDS, _SIGN_OPENING, _SIGN_SINCE)
 _TO_NOW_KINDS: Final = (_ENDS, _FROM, _TO_NOW), (_SIGN_ENDS, _SIGN_OPENING, _SIGN_TO_NOW)
-_SINCE_SIGNS: Final = signs("since|seit|desde|depuis|以来|以降|から|부터|起")
+_SINCE_SIGNS: Final = signs("since|seit|desde|depuis|以来|以降|から|부터|起|이후")
 _NAME_HINTS: Final = tuple({name[:3] for name in (*MONTH_NUMBERS, *WEEKDAY_NUMBERS)})
 """One of these stands in whatever names an end without a digit, two in most ranges of such."""
 _SIGN_HINTS: Final = tuple("月日号號年년월")
@@ -129,7 +130,8 @@ def days_asked(text: str, today: date, years: Iterable[int] = ()) -> list[Span]:
     found, rest = _ranges(rest, today, years)
     since, rest = _since(rest, today)
     others, rest = periods(rest, today)
-    return list(dict.fromkeys([*until_now, *found, *since, *others, *spans(rest, today, years)]))
+    korean, rest = korean_periods(rest, today)
+    return list(dict.fromkeys([*until_now, *found, *since, *others, *korean, *spans(rest, today, years)]))
 
 
 def without_periods(text: str) -> str:
@@ -139,6 +141,7 @@ def without_periods(text: str) -> str:
     _, text = _ranges(text, some_day, [some_day.year])
     _, text = _since(text, some_day)
     _, text = periods(text, some_day)
+    _, text = korean_periods(text, some_day)
     return without_days(text)
 
 

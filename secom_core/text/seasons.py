@@ -7,7 +7,7 @@ Seasons are those of the north, by whole months: spring begins on 1 March.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final, TypeAlias
@@ -18,6 +18,8 @@ from .patterns import regex
 from .wording import folded_case, is_signed, signs, wording
 
 _Days: TypeAlias = Iterator[tuple[date, date]]
+_Reader: TypeAlias = Callable[[re.Match[str], date], _Days]
+_Form: TypeAlias = tuple[re.Pattern[str], _Reader]
 
 _SEASONS: Final = {
     name: number
@@ -129,9 +131,20 @@ def periods(text: str, today: date) -> tuple[list[Span], str]:
         text: a question about what was said then.
         today: the day on which it is asked.
     """
+    return days_read(text, today, _FORMS) if is_signed(folded_case(text), _SIGNS) else ([], text)
+
+
+def days_read(text: str, today: date, forms: Iterable[_Form]) -> tuple[list[Span], str]:
+    """The spans of days that expressions of these forms mean, and the text without them.
+
+    Args:
+        text: a question about what was said then.
+        today: the day on which it is asked.
+        forms: each expression with what reads the days from it; no days, and it stays in the text.
+    """
     found: list[Span] = []
 
-    def taken(read: Callable[[re.Match[str], date], _Days]) -> Callable[[re.Match[str]], str]:
+    def taken(read: _Reader) -> Callable[[re.Match[str]], str]:
         def replaced(match: re.Match[str]) -> str:
             days = list(read(match, today))
             found.extend((first.toordinal(), last.toordinal()) for first, last in days)
@@ -139,13 +152,13 @@ def periods(text: str, today: date) -> tuple[list[Span], str]:
 
         return replaced
 
-    if 200 < today.year < 9900 and is_signed(folded_case(text), _SIGNS):
-        for pattern, read in _FORMS:
+    if 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
+        for pattern, read in forms:
             text = pattern.sub(taken(read), text)
     return found, text
 
 
-def _days_back(days: int) -> Callable[[re.Match[str], date], _Days]:
+def _days_back(days: int) -> _Reader:
     return lambda match, today: iter([(today - timedelta(days),) * 2])
 
 
@@ -178,7 +191,7 @@ def _last_ones(match: re.Match[str], today: date) -> _Days:
     yield today - timedelta(min(number, 100) * length), today
 
 
-def _before_month(match: re.Match[str], today: date) -> _Days:
+def before_month(match: re.Match[str], today: date) -> _Days:
     """All before the first day of a month, the last one that has come: 十月前."""
     with suppress(ValueError):
         number = han_number(match["month"])
@@ -214,10 +227,25 @@ def _season(match: re.Match[str], today: date) -> _Days:
     is_last = parts["last"] or parts.get("after")
     if parts["year"] or parts.get("past") or parts.get("before"):
         year = int(parts["year"]) if parts["year"] else today.year - 1 - bool(parts["before"])
-        # A winter is called by the year that it begins in, or ends in.
-        yield from (_months(each, number) for each in ((year - 1, year) if number == _WINTER else (year,)))
+        yield from season_days(number, today, year)
     elif is_last or "in" not in parts or parts["in"]:
-        recent = (_months(today.year - back, number) for back in range(3))
+        yield from season_days(number, today, is_last=bool(is_last))
+
+
+def season_days(season: int, today: date, year: int | None = None, *, is_last: bool = False) -> _Days:
+    """First and last day of a season, 0 being spring.
+
+    Args:
+        season: its number.
+        today: the day on which it is named.
+        year: that it is said to be in; the last one that has begun is meant without it.
+        is_last: whether the last one that is over is meant.
+    """
+    if year is not None:
+        # A winter is called by the year that it begins in, or ends in.
+        yield from (_months(each, season) for each in ((year - 1, year) if season == _WINTER else (year,)))
+    else:
+        recent = (_months(today.year - back, season) for back in range(3))
         yield next(days for days in recent if (days[1] < today if is_last else days[0] <= today))
 
 
@@ -230,7 +258,8 @@ def _months(year: int, season: int) -> tuple[date, date]:
     return first, following - timedelta(1)
 
 
-def _weekend(match: re.Match[str], today: date) -> _Days:
+def weekend(match: re.Match[str], today: date) -> _Days:
+    """The last weekend that has begun; or the last that is over, where it is called the last."""
     saturday = today - timedelta((today.weekday() - 5) % 7)
     is_last = match["last"] or match.groupdict().get("after")
     if is_last and today.weekday() >= 5:
@@ -248,20 +277,20 @@ def _weekday(match: re.Match[str], today: date) -> _Days:
         yield (today - timedelta((today.weekday() - weekday - 1) % 7 + 1),) * 2
 
 
-_FORMS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], date], _Days]], ...]] = (
+_FORMS: Final[tuple[_Form, ...]] = (
     *((pattern, _days_back(days)) for pattern, days in _SINGLE),
     (_WEEK_BEFORE_LAST, _week_before_last),
     (_HALF_A_YEAR, _half_a_year),
     (_UNTIL_NOW, _until_now),
     (_LAST_ONES, _last_ones),
-    (_BEFORE_MONTH, _before_month),
+    (_BEFORE_MONTH, before_month),
     (_MONTH_OF_YEAR, _month_of_year),
     (_DAY_OF_MONTH, _day_of_month),
     (_MONTH_ALONE, _month_alone),
     (_AGO, _ago),
     (_SEASON, _season),
     (_SIGN_SEASON, _season),
-    (_WEEKEND, _weekend),
-    (_SIGN_WEEKEND, _weekend),
+    (_WEEKEND, weekend),
+    (_SIGN_WEEKEND, weekend),
     (_SIGN_WEEKDAY, _weekday),
 )

@@ -157,6 +157,55 @@ def test_a_month_and_before_is_no_count_of_months(text: str) -> None:
     assert subject(text) == "days"
 
 
+KOREAN = {
+    (
+        "2026-11-19",
+        "2026-11-19",
+    ): "어제 무슨 얘기를 했지? / 어제 우리가 나눈 대화 내용이 뭐였지? / 어젯밤에 뭐라고 했지?",
+    ("2026-11-18", "2026-11-18"): "그저께 뭐라고 했지? / 이틀 전에 무슨 얘기를 했나요? / 수요일에 무슨 얘기를 했지?",
+    ("2026-11-09", "2026-11-15"): "지난주에 무슨 얘기를 했지? / 저번 주에 무슨 얘기 했어?",
+    ("2026-11-02", "2026-11-08"): "지지난주에 무슨 이야기를 나눴지?",
+    ("2026-11-14", "2026-11-14"): "지난주 토요일에 우리가 무슨 얘기를 했지?",
+    ("2026-11-14", "2026-11-15"): "지난 주말에 무슨 얘기를 했지? / 주말에 무슨 얘기를 했지?",
+    ("2026-10-01", "2026-10-31"): "지난달에 무슨 얘기를 했나요?",
+    ("2026-03-05", "2026-03-05"): "3월 5일에 무슨 얘기를 했지? / 2026년 3월 5일에 내가 뭐라고 말했지?",
+    ("2026-05-01", "2026-05-31"): "5월에 무슨 얘기를 했지? / 올해 5월에 얘기한 내용을 요약해줘",
+    ("2025-05-01", "2025-05-31"): "작년 5월에 무슨 얘기를 했지?",
+    ("2026-10-07", "2026-10-07"): "지난달 7일에 무슨 얘기를 했지?",
+    ("2025-06-01", "2025-08-31"): "작년 여름에 무슨 얘기를 했지?",
+    ("2024-01-01", "2024-12-31"): "재작년에 무슨 얘기를 했지?",
+    ("2026-05-09", "2026-06-08"): "반년 전에 무슨 얘기를 했지? / 여섯 달 전에 뭐라고 했지? / 6개월 전에 뭐라고 했지?",
+    ("2026-11-10", "2026-11-16"): "일주일 전에 뭐라고 했지?",
+    ("2026-11-17", "2026-11-20"): "지난 3일 동안 무슨 얘기를 했지? / 최근 사흘 동안 무슨 얘기를 했지?",
+    ("2026-11-13", "2026-11-20"): "최근 며칠 동안 무슨 얘기를 했지?",
+    ("2026-11-09", "2026-11-20"): "지난주부터 무슨 얘기를 했지?",
+    ("2026-05-01", "2026-11-20"): "5월부터 무슨 얘기를 했지? / 5월 이후로 무슨 얘기를 했지?",
+    ("2026-05-03", "2026-11-20"): "5월 3일부터 오늘까지 무슨 얘기를 했지?",
+    ("2026-04-01", "2026-06-30"): "4월부터 6월까지 무슨 얘기를 했지? / 4월과 6월 사이에 무슨 얘기를 했지?",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "span"), [(line.strip(), span) for span, lines in KOREAN.items() for line in lines.split("/")]
+)
+def test_what_it_means_in_korean(text: str, span: tuple[str, str]) -> None:
+    assert asked(text, FRIDAY) == [span]
+    assert subject(text) == "days"
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        ("지난주에 엄마에 대해 무슨 얘기를 했지?", ""),
+        ("어제 뭐 먹었지?", ""),
+        ("다음 주 월요일에 무슨 일이 있지?", ""),
+        ("지난번에 무슨 얘기를 했지?", "last session"),
+    ],
+)
+def test_what_tells_more_in_korean_is_no_question_about_days(text: str, about: str) -> None:
+    assert subject(text) == about
+
+
 @pytest.mark.parametrize("text", ["十个月前我们聊了什么？", "10個月前我們聊了什麼？", "十か月前に何を話しましたか"])
 def test_months_that_are_counted_are_no_month_and_before(text: str) -> None:
     assert asked(text, FRIDAY) == [("2026-01-09", "2026-02-08")]
@@ -168,5 +217,15 @@ def test_they_are_no_dates_of_what_is_asked_about_something_else() -> None:
 
 @pytest.mark.parametrize("today", [date.min, date.max, date(2024, 2, 29)])
 def test_the_edges_of_the_calendar(today: date) -> None:
-    for text in ("last winter", "on the weekend", "大前天", "vor 999 Jahren", "week before last", "上周三"):
+    for text in (
+        "last winter",
+        "on the weekend",
+        "大前天",
+        "vor 999 Jahren",
+        "week before last",
+        "上周三",
+        "999년 전",
+        "작년 여름",
+        "지난달 31일",
+    ):
         asked(text, today)
