@@ -79,7 +79,7 @@ _TO_NOW: Final = regex(
     r"|(?:à|jusqu['’]à)\s(?:aujourd['’]hui|maintenant))\b",
     re.I,
 )
-_NOW_SIGNS: Final = signs("today|now|heute|jetzt|hoy|ahora|aujourd|maintenant")
+_NOW_SIGNS: Final = ("today", " now", "heute", "jetzt", "hoy", "ahora", "aujourd", "maintenant")
 _SIGN_TO_NOW: Final = regex(r"[到至](?:现在|今天|今日|今)|至今|から(?:今日|今|現在)まで|부터\s?(?:지금|오늘)까지")
 _SIGN_NOW_SIGNS: Final = signs("现在|今|지금|오늘")
 _SIGN_SINCE: Final = regex(r"以来|以來|以降|から|부터|起|\s?이후로?")
