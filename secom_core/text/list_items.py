@@ -102,8 +102,17 @@ _SIGNS: Final = signs(
 )
 """One of these stands in whatever names an item; the expression is large, and seldom needed."""
 _HANGUL: Final = {word: place for place, word in enumerate("첫 두 세 네 다섯 여섯 일곱 여덟 아홉 열".split(), 1)}
+_NUMBER: Final = f"(?:{'|'.join(word for word in _COUNTS if word.isascii())}|\\d\\d?)"
+_ORDINAL: Final = f"(?:{'|'.join(word for word in _ORDINALS if word.isascii())})"
+_LIST: Final = r"(?:lists?|tables?|plans?|guides?|answers?|reply|replies)"
+_NO_LIST: Final = rf"(?:of|in|from) (?!your\b|(?:the|that|this|those|my) (?:\w+ )?{_LIST})"
+_PART: Final = "(?:part|stage|question)"
+_PIECE: Final = "(?:chapter|season|episode|volume|edition|act|scene)"
+"""Pieces of a work: "part 2 of Dune" is in a list of the assistant's only where that is named."""
 _NO_ITEM: Final = wording(
-    r"""
+    rf"""
+    (?:{_PART} {_NUMBER}|{_ORDINAL} {_PART}) {_NO_LIST}(?!.{{0,80}}\byou\b)
+    (?:{_PIECE} {_NUMBER}|{_ORDINAL} {_PIECE}) {_NO_LIST}
     (?:first|second|third|fourth|fifth) (?:time|day|week|month|year|session|date|name|floor|grade|half|thing in)
     (?:first|second|third|fourth|fifth) \w+ of (?:my|our|his|her|their)
     first (?:aid|class)|second[- ]hand|third[- ]party
