@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from typing import Any, Final
 
@@ -37,7 +38,7 @@ def recalled(
         options: of the recall.
     """
     recall = bank.recall(scope, query, exclude=exclude, **options)
-    questions = {each.strip() for each in (query, *asked) if only_asks(each)}
+    questions = {way for each in (query, *asked) if only_asks(each) for way in _ways_stored(bank, each)}
     if not questions:
         return recall
     mine = check_scope(scope)
@@ -49,6 +50,13 @@ def recalled(
     if waiting.isdisjoint(found):
         return recall
     return bank.recall(scope, query, exclude={*exclude, *waiting}, **options)
+
+
+def _ways_stored(bank: MemoryBank, question: str) -> Iterator[str]:
+    """A question as it was asked, and as it is stored where something is taken out of what is stored."""
+    yield question.strip()
+    with suppress(Exception):  # a text that is refused is stored nowhere
+        yield bank._inside.redacted(question).strip()
 
 
 def _only_asks(turn: Turn, questions: Collection[str]) -> bool:

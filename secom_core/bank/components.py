@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import WeakSet
 
@@ -104,12 +104,16 @@ class Components:
         if self.vector_store is not None:
             self.vector_store.drain()
 
+    def redacted(self, text: str) -> str:
+        """A text without what must not be kept."""
+        return redacted_text(text, self._parts.redact)
+
     @cached_property
     def chats(self) -> Chats:
         """The messages of sessions as a framework holds them."""
         from ..chats.layer import Chats
 
-        return Chats(self._store, partial(redacted_text, redact=self._parts.redact), self.current)
+        return Chats(self._store, self.redacted, self.current)
 
     @cached_property
     def storage(self) -> Storage:
@@ -178,7 +182,7 @@ class Components:
             self.spending.metered(model) if model is not None else None,
             statistics=self.statistics,
             search=lambda scope, query, now: self.recalling.found(scope, query, now),
-            redact=partial(redacted_text, redact=self._parts.redact),
+            redact=self.redacted,
             counter=self._parts.token_counter,
             max_scopes=size,
         )

@@ -161,6 +161,23 @@ def test_the_question_that_is_asked_now_ends_its_session() -> None:
         assert {hit.memory.session for hit in again.hits} == {"club"}
 
 
+def test_the_question_that_is_asked_now_is_known_by_what_is_stored_of_it() -> None:
+    question = "Is 4111-1111 the number of the mill in Bruges?"
+
+    def redact(text: str) -> str:
+        if "secret" in text:
+            raise ValueError(text)
+        return text.replace("4111-1111", "[number]")
+
+    with MemoryBank.open(redact=redact) as bank:
+        bank.remember(SCOPE, [("user", "The mill in Bruges has a number.")], session="mill", close=True)
+        bank.remember(SCOPE, [("user", question)], session="friday")
+        assert "friday" in {hit.memory.session for hit in bank.recall(SCOPE, question).hits}
+        assert {hit.memory.session for hit in recalled(bank, SCOPE, question).hits} == {"mill"}
+        # What is not stored can be looked for.
+        assert recalled(bank, SCOPE, "Is the mill a secret?", k=1).hits
+
+
 def test_a_question_of_another_scope_is_not_searched_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     question, calls = "Where do we meet for the lantern walk?", list[str]()
     real = MemoryBank.recall
