@@ -80,6 +80,7 @@ class Components:
             self._new_index,
             size=parts.max_scopes,
             nbytes=parts.max_memory,
+            outdated=self._let_go,
             vectors=inside,
             keeper=IndexKeeper(store, parts.token_counter, self.derivation.space),
         )
@@ -141,6 +142,11 @@ class Components:
             return self.forgetting.forget(scope, session, turn_ids, before)
         finally:
             self.latest.clear()
+
+    def _let_go(self) -> None:
+        """Hold no words that were read so far: another process has forgotten some of them."""
+        self.derivation.forget()
+        self.latest.clear()
 
     def close(self) -> None:
         """Have the background writers write what is in memory, and close the store whatever becomes of it."""

@@ -49,6 +49,7 @@ class ScopeCache:
         new_index: makes an empty index.
         size: how many are kept.
         nbytes: how much memory their indexes may take together, about.
+        outdated: is called where another process has forgotten something of a scope that is kept.
         vectors: hold vectors in memory; not where a vector store outside does.
         keeper: keeps indexes with the bank.
     """
@@ -61,6 +62,7 @@ class ScopeCache:
         *,
         size: int | None = None,
         nbytes: int | None = None,
+        outdated: Callable[[], None] = lambda: None,
         vectors: bool = True,
         keeper: IndexKeeper,
     ) -> None:
@@ -71,6 +73,7 @@ class ScopeCache:
             lambda row: LoadedScope(row, index=new_index(), kept=keeper.nothing(row.id)),
             size=size,
             nbytes=nbytes,
+            outdated=outdated,
         )
 
     def __len__(self) -> int:

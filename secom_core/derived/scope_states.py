@@ -43,12 +43,20 @@ class ScopeStates(Generic[S]):
         new: makes one that has followed nothing yet.
         size: how many are kept; the least recently used is dropped first.
         nbytes: how much memory they may take together, as `weighed` is told; the last one used is always kept.
+        outdated: is called where something of a scope that is held was forgotten, or made anew, by somebody else.
     """
 
     def __init__(
-        self, store: SqlStore, new: Callable[[ScopeRow], S], *, size: int | None = None, nbytes: int | None = None
+        self,
+        store: SqlStore,
+        new: Callable[[ScopeRow], S],
+        *,
+        size: int | None = None,
+        nbytes: int | None = None,
+        outdated: Callable[[], None] = lambda: None,
     ) -> None:
         self._store, self._new, self._size, self._nbytes = store, new, size, nbytes
+        self._outdated = outdated
         self.renew()
         in_child(self)
 
@@ -99,7 +107,9 @@ class ScopeStates(Generic[S]):
         """
         row = row or self._store.scope(scope)
         if row is None:
-            self.drop(scope)
+            if self.get(scope) is not None:
+                self.drop(scope)
+                self._outdated()
             return None
         state = self.at(scope, row, retry_vectors=retry_vectors)
         with state.lock:
@@ -137,6 +147,8 @@ class ScopeStates(Generic[S]):
                 state = self._states[scope] = self._new(ScopeRow(row.id, -1, row.epoch))
             self._states.move_to_end(scope)
             self._shrink()
+        if outdated:
+            self._outdated()
         return state
 
     def _shrink(self) -> None:

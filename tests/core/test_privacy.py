@@ -20,6 +20,7 @@ from secom_core.denoisers import Informativeness
 from secom_core.errors import DegradedWarning, DuplicateId, InvalidInput, MissingExtra, ModelUnavailable, StoreError
 from secom_core.llm.flow import Prompt
 from secom_core.stores.sqlite import open_sqlite
+from secom_core.text import kept
 
 ANN = ("acme", "ann")
 BOB = ("acme", "bob")
@@ -131,6 +132,33 @@ def test_forgotten_words_are_in_no_dump(postgres, postgres_url, how):
     left = postgres.dump(postgres_url).casefold()
     assert SECRET[0].casefold()[:-2] not in left
     assert "lighthouse" in left
+
+
+@pytest.mark.parametrize("how", ["scope", "turns"])
+def test_words_that_another_process_forgets_leave_the_memory_of_this_one_with_its_next_recall(tmp_path, how):
+    path = tmp_path / "bank.db"
+    said = [Message(f"Always call me {SECRET[0]}.", id="u0"), Message("OK.", "assistant", id="a0")]
+    with MemoryBank.open(path, changes=True) as bank, MemoryBank.open(path, changes=True) as other:
+        bank.remember(ANN, said, session="s")
+        bank.remember(ANN, [Message("I like the lighthouse.", id="u1")], session="s")
+        bank.turns(ANN, "s", last=8)
+        bank.recall(ANN, "What do you call me?")
+        inside = bank._inside
+        # As in a process of its own, which does not reach what this one holds.
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("secom_core.derived.segments.forget_kept", lambda: None)
+            other.forget(ANN, turn_ids=None if how == "scope" else [bank.turns(ANN, "s")[0].id])
+        assert any(SECRET[0] in text for text in held_texts())
+        bank.recall(ANN, "Where is the lighthouse?")
+        assert not any(SECRET[0] in text for text in held_texts())
+        assert not any(SECRET[0] in turn.text for known in inside.latest._known.values() for turn in known.turns)
+        recent = inside.derivation._recent._known.values()
+        assert not any(SECRET[0] in turn.text for known in recent for turn in known.turns)
+
+
+def held_texts() -> list[str]:
+    """The texts that are kept with what was made of them."""
+    return [text for each in kept._EACH for key in each._made for text in ([key] if isinstance(key, str) else key)]
 
 
 @pytest.mark.slow
