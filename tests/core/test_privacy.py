@@ -152,7 +152,7 @@ def test_words_that_another_process_forgets_leave_the_memory_of_this_one_with_it
         bank.recall(ANN, "Where is the lighthouse?")
         assert not any(SECRET[0] in text for text in held_texts())
         assert not any(SECRET[0] in turn.text for known in inside.latest._known.values() for turn in known.turns)
-        recent = inside.derivation._recent._known.values()
+        recent = inside.derivation._store.recent._known.values()
         assert not any(SECRET[0] in turn.text for known in recent for turn in known.turns)
 
 
