@@ -206,13 +206,8 @@ class BM25:
 
     def _counted(self, query: str | Sequence[str]) -> list[tuple[tuple[str, ...], int]]:
         """The variants of each of the query's words, and how many units hold any of them."""
-        words, of = self._held(query), self._frequency
-        if self._kept.stop:
-            return [(one, of(one)) for one in words]
-        own = self._postings.get
-        return [
-            (one, of(one) if len(one) > 1 else there.live if (there := own(one[0])) is not None else 0) for one in words
-        ]
+        words, own = self._held(query), {} if self._kept.stop else self._postings
+        return [(one, own[one[0]].live if len(one) == 1 and one[0] in own else self._frequency(one)) for one in words]
 
     def _frequency(self, variants: tuple[str, ...]) -> int:
         often = [count for count in map(self.frequency, variants) if count]
