@@ -119,7 +119,8 @@ _PATTERNS: Final = tuple(
         ("day", rf"\b\d{{1,2}}(?:st|nd|rd|th|er|\.)?(?: of| de)? (?:{MONTHS})\b"),
         (
             "time",
-            r"(?<=à )\d{1,2} ?(?:h|heures?)(?: ?\d\d)?\b|\b\d{1,2}[:.]\d\d ?(?:am|pm|uhr)?\b"
+            r"(?<=à )\d{1,2} ?(?:h|heures?)(?: ?\d\d)?\b|\b\d{1,2}[:.]\d\d"
+            r"(?! ?(?:ms|s|secs?|seconds?|mins?|minutes?|hours?)\b) ?(?:am|pm|uhr)?\b"
             r"|\b\d{1,2} ?(?:am|pm|uhr|o'clock)\b|\d{1,2}[時点시](?:半|반)?"
             r"|[一二三四五六七八九十]{1,2}点",
         ),

@@ -81,7 +81,7 @@ _CALENDAR: Final = tuple(
     for listed, has_digit, pattern in (
         (("-",), True, r"(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})"),
         (("年",), True, r"(?P<year>\d{4})年(?:(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?)?"),
-        (("月",), True, r"(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?(?!(?<=月)[以之]?前)"),
+        (("月",), True, r"(?P<number>\d{1,2})月(?:(?P<day>\d{1,2})[日号])?(?!(?<=月)(?:[以之]前|前(?![半端后後往])))"),
         (
             ("月",),
             False,

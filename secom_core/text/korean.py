@@ -34,13 +34,15 @@ _COUNTED: Final = (
 _OPENS: Final = r"(?<![가-힣\d])"
 _NOT_NEXT: Final = r"(?<!다음)(?<!다음\s)(?<!다음주\s)(?<!다음\s주\s)"
 _LAST: Final = "지난|저번"
-_AGO: Final = regex(rf"{_OPENS}(?:{_COUNTED}|(?P<half>반\s?년))\s?전")
+_BEFORE: Final = r"전(?=에|엔|쯤|부터|까지|$|[^가-힣])"
+# After a month it is a date: "before 3 May".
+_AGO: Final = regex(rf"{_OPENS}(?<!월)(?<!월\s)(?:{_COUNTED}|(?P<half>반\s?년))\s?{_BEFORE}")
 _UNTIL_NOW: Final = regex(rf"{_OPENS}(?:지난|최근|요)\s?{_COUNTED}(?:\s?(?:동안|간|사이))?(?!\s?전)")
 _MONTH_OF_YEAR: Final = regex(
     r"(?:(?P<before>재작년)|(?P<past>작년|지난해)|올해|금년)\s?(?P<month>\d\d?)월(?:\s?(?P<day>\d\d?)일)?"
 )
 _DAY_OF_MONTH: Final = regex(rf"(?:(?P<last>(?:{_LAST})\s?달)|이번\s?달|이달)\s?(?P<day>\d\d?)일")
-_BEFORE_MONTH: Final = regex(r"(?<!\d)(?<!년)(?<!년\s)(?P<month>\d\d?)월\s?이?전")
+_BEFORE_MONTH: Final = regex(rf"(?<!\d)(?<!년)(?<!년\s)(?P<month>\d\d?)월\s?이?{_BEFORE}")
 _SEASONS: Final = "봄", "여름", "가을", "겨울"
 _SEASON: Final = regex(
     rf"{_OPENS}(?:(?:(?P<year>(?:19|20)\d\d)년|(?P<before>재작년)|(?P<past>작년|지난해)|올해|(?P<last>{_LAST})|이번)\s?)?"
@@ -50,7 +52,7 @@ _WEEKEND: Final = regex(rf"{_NOT_NEXT}(?:(?P<last>{_LAST})\s?(?:주\s?)?|이번\
 _WEEKDAY: Final = regex(
     rf"{_NOT_NEXT}(?:(?P<last>(?:{_LAST})\s?주)\s?|(?:이번\s?주|지난)\s?)?(?P<day>[월화수목금토일])요일"
 )
-_WEEK_BEFORE_LAST: Final = regex(r"지지난\s?주|저저번\s?주")
+_WEEK_BEFORE_LAST: Final = regex(r"(?:지지난|저저번)\s?주(?P<end>말)?")
 _YEAR: Final = regex(r"(?P<before>재작년)|지난\s?해")
 _SINGLE: Final = regex(
     rf"그(?P<three>[끄그]저께)|엊그제|엊그저께|{_OPENS}그제(?!야|서야)|(?P<one>어젯밤|간밤|지난\s?밤)"
@@ -83,7 +85,7 @@ _SPOKE: Final = (
 )
 _TALK: Final = regex(
     rf"""
-    (?:에|에는|엔|은|는|이|가|의|도|쯤|쯤에|날|날에|때|때에|동안|동안에|중|중에|사이|사이에|로|으로|로는|부터|까지)
+    (?:에|에는|엔|은|는|이|가|의|도|쯤|쯤에|날|날에|때|때에|동안|동안에|중|중에|사이|사이에|로|으로|로는|까지)
     |(?:우리|우리가|우리는|우린|내가|나는|난|나|제가|저는|저|저희|저희가|저희는)
     |(?:너|너는|넌|네가|니가|너와|너랑|너한테|너에게|나한테|나에게|저한테|저에게|당신|당신이|당신은|당신에게|서로|같이|함께)
     |(?:무슨|어떤|무엇|무엇을|무엇에|무얼|뭐|뭐를|뭘|뭔|뭐라고|무엇이라고|뭐에|뭔가)
@@ -150,7 +152,7 @@ def _weekday(match: re.Match[str], today: date) -> _Days:
 
 def _week_before_last(match: re.Match[str], today: date) -> _Days:
     monday = today - timedelta(today.weekday() + 14)
-    yield monday, monday + timedelta(6)
+    yield monday + timedelta(5 if match["end"] else 0), monday + timedelta(6)
 
 
 def _year(match: re.Match[str], today: date) -> _Days:

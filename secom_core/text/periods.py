@@ -82,8 +82,9 @@ _TO_NOW: Final = regex(
 _NOW_SIGNS: Final = ("today", " now", "heute", "jetzt", "hoy", "ahora", "aujourd", "maintenant")
 _SIGN_TO_NOW: Final = regex(r"[到至](?:现在|今天|今日|今)|至今|から(?:今日|今|現在)まで|부터\s?(?:지금|오늘)까지")
 _SIGN_NOW_SIGNS: Final = signs("现在|今|지금|오늘")
-_SIGN_SINCE: Final = regex(r"以来|以來|以降|から|부터|起|\s?이후로?")
-_SIGN_OPENING: Final = regex("[从從自]?$")
+_SIGN_SINCE: Final = regex(r"以来|以來|以降|から|부터|起(?![床草诉訴来身飞])|\s?이후로?")
+# A month of another year is for those who read years (`secom_core.text.korean`).
+_SIGN_OPENING: Final = regex(r"(?:(?<!작년)(?<!작년\s)(?<!지난해)(?<!지난해\s)|[从從自])$")
 _NOTHING: Final = regex("")
 _KINDS: Final = (_ENDS, _JOINTS), (_SIGN_ENDS, _SIGN_JOINTS)
 _OPEN_KINDS: Final = (_ENDS, _SINCE, _NOTHING), (_SIGN_ENDS, _SIGN_OPENING, _SIGN_SINCE)

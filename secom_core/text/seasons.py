@@ -88,9 +88,12 @@ _AGO: Final = regex(
 _FEW: Final = r"few|several|couple of|(?:ein )?paar|einigen|unos|unas|quelques"
 _LAST_ONES: Final = regex(
     rf"\b(?:the\s|these\s)?(?:last|past|previous)\s(?P<count>{_COUNT}|{_FEW})\s(?P<of>day|week|month|year)s\b"
-    rf"|\b(?:(?:den|die|der)\s(?:letzten|vergangenen)|seit)\s(?P<count_de>{_COUNT}|{_FEW})\s(?P<of_de>tag|woche|monat|jahr)e?n?\b"
-    rf"|\b(?:los|las)\súltim[oa]s\s(?P<count_es>{_COUNT})\s(?P<of_es>día|semana|mes|año)(?:es|s)?\b"
-    rf"|\b(?:les|ces|des)\s(?P<count_fr>{_COUNT}|quelques)\sderni(?:er|ère)s\s(?P<of_fr>jour|semaine|mois|année|an)s?\b",
+    r"(?! (?:of|in|before)\b)"
+    rf"|\b(?:(?:den|die|der)\s(?:letzten|vergangenen)|seit)\s(?P<count_de>{_COUNT}|{_FEW})\s"
+    r"(?P<of_de>tag|woche|monat|jahr)e?n?\b(?! (?:de[sr]|vo[nrm]|im)\b)"
+    rf"|\b(?:los|las)\súltim[oa]s\s(?P<count_es>{_COUNT})\s(?P<of_es>día|semana|mes|año)(?:es|s)?\b(?! (?:del?|en)\b)"
+    rf"|\b(?:les|ces|des)\s(?P<count_fr>{_COUNT}|quelques)\sderni(?:er|ère)s\s"
+    r"(?P<of_fr>jour|semaine|mois|année|an)s?\b(?! (?:d[eu]\b|d['’]))",
     re.I,
 )
 _SIGN_NUMBER: Final = rf"(?:\d{{1,2}}|{HAN_NUMBER})"
@@ -101,7 +104,9 @@ _UNTIL_NOW: Final = regex(
 _MONTH_OF_YEAR: Final = regex(
     rf"(?P<year>[今去前]年|昨年)[的の]?(?P<month>{_SIGN_NUMBER})月份?[的の]?(?:(?P<day>{_SIGN_NUMBER})[日号])?"
 )
-_BEFORE_MONTH: Final = regex(rf"(?<![年\d一二三四五六七八九十])(?P<month>{_SIGN_NUMBER})月份?(?:以前|之前|前)")
+_BEFORE_MONTH: Final = regex(
+    rf"(?<![年\d一二三四五六七八九十])(?P<month>{_SIGN_NUMBER})月份?(?:以前|之前|前(?![半端后後往]))"
+)
 _MONTH_ALONE: Final = regex(rf"(?<![年一二三四五六七八九十])(?P<month>{HAN_NUMBER})月份?(?![一二三四五六七八九十前])")
 _DAY_OF_MONTH: Final = regex(rf"(?:(?P<last>上个?月|先月)|这个月|本月|今月)[的の]?(?P<day>{_SIGN_NUMBER})[日号]")
 _HALF_A_YEAR: Final = wording("half a year ago|vor einem halben jahr|hace medio año", anywhere="半年(?:前|以前|之前)")

@@ -106,6 +106,7 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
         # Other units of the same measure.
         ("The server has 512 MB of memory.", "The server now has 2 GB of memory.", "changed"),
         ("The query takes 800 ms.", "The query takes 1.2 s now.", "changed"),
+        ("The query takes 800 ms.", "The query takes 1.25 s now.", "changed"),
         ("My reading goal is 30 minutes a day.", "I've raised my reading goal to 1 hour a day.", "changed"),
         ("Der Unterricht dauert 45 Minuten.", "Der Unterricht dauert jetzt 1 Stunde.", "changed"),
         # What says of one thing only that it was changed.

@@ -229,3 +229,19 @@ def test_the_edges_of_the_calendar(today: date) -> None:
         "지난달 31일",
     ):
         asked(text, today)
+
+
+@pytest.mark.parametrize(
+    ("question", "days"),
+    [
+        ("What did we discuss in the last two weeks of June?", ("2024-06-01", "2024-06-30")),
+        ("5월 3일 전에 무슨 얘기 했지", ("2024-05-03", "2024-05-03")),
+        ("작년 5월부터 무슨 얘기 했지", ("2023-05-01", "2023-05-31")),
+        ("지지난 주말에 무슨 얘기 했지", ("2024-06-22", "2024-06-23")),
+        ("3月前半は何を話した", ("2024-03-01", "2024-03-31")),
+        ("昨天起床后我们聊了什么", ("2024-07-02", "2024-07-02")),
+    ],
+)
+def test_words_that_look_like_a_time_until_now_or_before(question: str, days: tuple[str, str]) -> None:
+    first, last = (date.fromisoformat(day).toordinal() for day in days)
+    assert days_asked(question, date(2024, 7, 3), [2024]) == [(first, last)]
