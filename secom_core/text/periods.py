@@ -48,10 +48,11 @@ _ENDS: Final = regex(
 )
 _SIGN_NUMBER: Final = rf"(?:\d\d?|{HAN_NUMBER})"
 _SIGN_ENDS: Final = regex(
-    r"(?<!\d)(?:(?:(?P<year>\d{4})[年년]|(?P<past>去年)|(?P<present>今年))\s?[的の]?)?"
+    r"(?<!\d)(?:(?:(?P<year>\d{4})[年년]|(?P<earlier>前年|一昨年|재작년)|(?P<past>去年|작년|지난해)|(?P<present>今年|올해|금년))\s?[的の]?)?"
     rf"(?:(?P<month>{_SIGN_NUMBER})[月월]份?(?:\s?(?P<day>{_SIGN_NUMBER})[日号號일])?|(?P<bare>{_SIGN_NUMBER})[日号號일])"
     r"|(?P<whole>\d{4})[年년]"
 )
+_YEARS_BACK: Final = {"earlier": 2, "past": 1, "present": 0}
 _OPENING: Final = 12
 """How many characters the word before a range has at most."""
 
@@ -83,8 +84,7 @@ _NOW_SIGNS: Final = ("today", " now", "heute", "jetzt", "hoy", "ahora", "aujourd
 _SIGN_TO_NOW: Final = regex(r"[到至](?:现在|今天|今日|今)|至今|から(?:今日|今|現在)まで|부터\s?(?:지금|오늘)까지")
 _SIGN_NOW_SIGNS: Final = signs("现在|今|지금|오늘")
 _SIGN_SINCE: Final = regex(r"以来|以來|以降|から|부터|起(?![床草诉訴来身飞])|\s?이후로?")
-# A month of another year is for those who read years (`secom_core.text.korean`).
-_SIGN_OPENING: Final = regex(r"(?:(?<!작년)(?<!작년\s)(?<!지난해)(?<!지난해\s)|[从從自])$")
+_SIGN_OPENING: Final = regex("[从從自]?$")
 _NOTHING: Final = regex("")
 _KINDS: Final = (_ENDS, _JOINTS), (_SIGN_ENDS, _SIGN_JOINTS)
 _OPEN_KINDS: Final = (_ENDS, _SINCE, _NOTHING), (_SIGN_ENDS, _SIGN_OPENING, _SIGN_SINCE)
@@ -272,8 +272,9 @@ def _day(end: re.Match[str], today: date | None) -> _Day:
             ("number", "numeral", "month"),
         )
     )
-    if today and (parts.get("past") or parts.get("present")):
-        year = today.year - bool(parts["past"])
+    back = next((years for name, years in _YEARS_BACK.items() if parts.get(name)), None)
+    if today and back is not None:
+        year = today.year - back
     return _Day(year, month, day)
 
 
