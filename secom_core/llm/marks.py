@@ -39,8 +39,8 @@ _HALF: Final = regex("[\ud800-\udfff]")
 
 _HIDDEN: Final = regex(f"[{_CONTROLS}{_UNSEEN}{_JOINERS}]+")
 _COMPOSING: Final = regex(f"[{_JOINERS}]{{1,2}}")
-_COMPOSED: Final = regex("[^\x00-\x7f\ufe50-\ufe6f\uff00-\uffef]")
-"""What a joiner may follow: nothing of ASCII, nor of its small and full-width forms."""
+_COMPOSED: Final = regex("[^\x00-\x7f\ufe47\ufe48\u3010\u3011\ufe50-\ufe6f\uff00-\uffef]")
+"""What a joiner may follow: nothing of ASCII, nor of its small and full-width forms, nor a bracket of a mark."""
 
 _LT, _GT, _BAR = "<\ufe64\uff1c", ">\ufe65\uff1e", "|\uff5c"
 _OPEN, _CLOSE = "[\ufe47\uff3b\u3010", "]\ufe48\uff3d\u3011"

@@ -282,6 +282,8 @@ def test_plain_words_are_quoted_as_all_others(said: list[str]) -> None:
 
 @given(TEXTS)
 @example("<:a<>")
+@example("\u3010\u200c\uff5c")
+@example("\ufe47INST\ufe48\u200d")
 def test_what_was_escaped_is_not_escaped_again(text: str) -> None:
     once = escaped(text)
     assert escaped(once) == once
