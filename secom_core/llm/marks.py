@@ -75,13 +75,15 @@ _TILDE: Final = regex(rf"{_BRACKET}(?=[\w!\uff01]{{0,2}}[~\uff5e][\w!\uff01]{{0,
 """``[e~[`` and the like: marks that open what they close."""
 
 _WORD: Final = regex(
-    r"[|].*|.*[|]"
+    r"[|][^()]*|[^()]*[|]"
     r"|/\s*\w[\w-]*"
     r"|(?=.*[A-Z]{2})[a-z]?[A-Z0-9_/:. -]+"
     r"|[a-zA-Z]+_\d+",
-    re.DOTALL,
 )
-"""What stands between the square brackets of a mark: a word in capitals, one after a slash, a numbered one."""
+"""What stands between the square brackets of a mark: a word in capitals, one after a slash, a numbered one.
+
+With a round bracket it is none: that may be one which was broken already.
+"""
 
 _BLANK: Final = r"[ \t\u3000]{0,4}"
 _DASH: Final = "[-~\u2010-\u2015\u2212\u301c\u2e3a\u2e3b\ufe58\ufe63\uff0d\uff5e]"
@@ -105,7 +107,7 @@ CITED: Final = rf"{_BLANK}(?:(?:\d{{1,9}}:(?=\d+\u2020))?{_SPAN}(?:{_AND}{_SPAN}
 NOTHING_CITED: Final = regex(r"\bNO_CITE[DS]?\b")
 """That nothing is cited, without brackets."""
 
-_CITATION: Final = regex(rf"{CITED}|\d+(?:(?::\d+)?\u2020.*)?", re.IGNORECASE | re.DOTALL)
+_CITATION: Final = regex(rf"{CITED}|\d+(?:(?::\d+)?\u2020[^()]*)?", re.IGNORECASE)
 """The same, and any number at all, as the block's own lines begin with one."""
 
 
@@ -139,13 +141,14 @@ def without_marks(text: str, *, citations: bool = False) -> str:
         text: without anything hidden (`without_hidden`).
         citations: whether ``[3]`` and every other citation gets round brackets too.
     """
-    if any(bracket in text for bracket in _LT):
-        text = _ANGLE.sub(lambda found: ("›" if found[0][0] in _GT else "‹") * len(found[0]), text)
     if "~" in text or "\uff5e" in text:
         text = _TILDE.sub(lambda found: "(" if found[0] in _OPEN else ")", text)
     if any(bracket in text for bracket in _OPEN):
         text = _SQUARE.sub(lambda found: f"({found[1]})" if _is_mark(found[1], citations) else found[0], text)
         text = _BARRED.sub("(", text)
+    # After the square ones, as a round bracket that takes the place of one may be part of a mark.
+    if any(bracket in text for bracket in _LT):
+        text = _ANGLE.sub(lambda found: ("›" if found[0][0] in _GT else "‹") * len(found[0]), text)
     return NOTHING_CITED.sub(lambda found: found[0].replace("_", " "), text) if citations else text
 
 

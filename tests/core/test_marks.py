@@ -165,12 +165,11 @@ SHAPES = re.compile(
     r"<[/\\|]?[^\W\d]"
     r"|<[|/]"
     r"|<\w+[|]?>"
-    r"|<\W{0,20}/?\W{0,20}memories"
+    r"|<\W{0,20}/?\W{0,20}(?i:memories)"
     r"|\[/?[A-Z]{2,}[A-Z_]*\]"
     r"|\[[|]"
     r"|\[/\w+\]"
-    r"|\[[ \t]*[mM]?\d+(?:[ \t]*[,;][ \t]*[mM]?\d+)*[ \t]*\]",
-    re.IGNORECASE,
+    r"|\[[ \t]*[mM]?\d+(?:[ \t]*[,;][ \t]*[mM]?\d+)*[ \t]*\]"
 )
 
 
@@ -260,6 +259,7 @@ TEXTS = st.one_of(st.lists(PIECES, max_size=30).map("".join), st.text(max_size=6
 @example("[\n3\n]", None, ["[INST", "]"])
 @example("", None, ["［｜"])
 @example("[|", "Ann", ["﹇\u200d|x"])
+@example("", None, ["[memories]"])
 def test_no_text_makes_anything_that_is_the_blocks_or_a_models(text: str, speaker: str | None, more: list[str]) -> None:
     block = block_of(text, speaker, more)
     assert not BIDI.search(block)
@@ -284,6 +284,9 @@ def test_plain_words_are_quoted_as_all_others(said: list[str]) -> None:
 @example("<:a<>")
 @example("\u3010\u200c\uff5c")
 @example("\ufe47INST\ufe48\u200d")
+@example("\ufe47\ufe47|\uff3d|\uff3d")
+@example("[3\u2020[4]]")
+@example("<:\ufe47INST\uff3d>")
 def test_what_was_escaped_is_not_escaped_again(text: str) -> None:
     once = escaped(text)
     assert escaped(once) == once
