@@ -37,14 +37,15 @@ PLAIN: Final = re.compile(
 _HALF: Final = regex("[\ud800-\udfff]")
 """Half of a character that was cut in two: no request to a model can hold it."""
 
+_OPEN, _CLOSE = "[\ufe47\uff3b\u3010", "]\ufe48\uff3d\u3011"
+_BRACKET: Final = f"[{re.escape(_OPEN + _CLOSE)}]"
+
 _HIDDEN: Final = regex(f"[{_CONTROLS}{_UNSEEN}{_JOINERS}]+")
 _COMPOSING: Final = regex(f"[{_JOINERS}]{{1,2}}")
-_COMPOSED: Final = regex("[^\x00-\x7f\ufe47\ufe48\u3010\u3011\ufe50-\ufe6f\uff00-\uffef]")
+_COMPOSED: Final = regex(f"[^\x00-\x7f\ufe50-\ufe6f\uff00-\uffef{re.escape(_OPEN + _CLOSE)}]")
 """What a joiner may follow: nothing of ASCII, nor of its small and full-width forms, nor a bracket of a mark."""
 
 _LT, _GT, _BAR = "<\ufe64\uff1c", ">\ufe65\uff1e", "|\uff5c"
-_OPEN, _CLOSE = "[\ufe47\uff3b\u3010", "]\ufe48\uff3d\u3011"
-_BRACKET: Final = f"[{re.escape(_OPEN + _CLOSE)}]"
 _SAFE: Final = re.escape("=-()\"'`,.;:+*&~^$%#@{}")
 """What comparisons, shifts and arrows go on with."""
 
@@ -68,7 +69,7 @@ _ANGLE: Final = regex(
     re.IGNORECASE,
 )
 _SQUARE: Final = regex(rf"[{re.escape(_OPEN)}]([^{re.escape(_OPEN + _CLOSE)}]*)[{re.escape(_CLOSE)}]")
-_BARRED: Final = regex(rf"[{re.escape(_OPEN)}](?=[{_JOINERS}]*[{_BAR}])")
+_BARRED: Final = regex(rf"[{re.escape(_OPEN)}](?=[{_BAR}])")
 """``[|``, which opens a mark whether anything closes it or not."""
 
 _TILDE: Final = regex(rf"{_BRACKET}(?=[\w!\uff01]{{0,2}}[~\uff5e][\w!\uff01]{{0,2}}{_BRACKET})")
