@@ -10,7 +10,8 @@ from ..conversation import Turn
 from ..errors import StaleIndex
 from ..indexes.postings import digest_of
 from ..memory import passages_of
-from ..ranking.blocks import Block, Merged
+from ..ranking.block import Block
+from ..ranking.merged_columns import Merged
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
 from .kept_index import FORM, UNFIT, kept_blocks

@@ -17,16 +17,18 @@ from ..indexes.packed import PackedArrays, packed, unpacked
 from ..indexes.postings import FrozenPostings
 from ..protocols import TokenCounter
 from ..ranking import ScopeIndex
-from ..ranking.blocks import APART, KEYS, WORDS, Block, Changed, EntryReader, Mark, block_of, open_blocks, without
+from ..ranking.block import KEYS, WORDS, Block, Changed, EntryReader, Mark
+from ..ranking.blocks import APART, block_of, open_blocks, without
 from ..stores.derived import SessionIds
 from ..stores.index_blocks import OPENED, PIECE, WithoutThem
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
 from .index_pieces import Pieces
+from .reached import Reached
 
 Names: TypeAlias = tuple[Sequence[str], Sequence[tuple[str, ...]]]
 
-FORM: Final = 8
+FORM: Final = 9
 """Which form blocks have, and how the texts in them are analysed: a block of another form is made again."""
 
 _WORTH: Final = 4000
@@ -98,7 +100,7 @@ class Opened:
 
     kept: Kept
     revision: int
-    known: dict[int, tuple[int, int]]
+    known: Reached
     left: set[int]
 
 
@@ -142,7 +144,7 @@ class IndexKeeper:
             return None
         if list(blocks.values())[-1].about.get("stamp") != self.stamp:
             unfit = [KeptBlock(number, Mark(), 0, Changed(), set()) for number in blocks]
-            return Opened(Kept(self._reader(row.id), unfit, moved=UNFIT), -1, {}, set())
+            return Opened(Kept(self._reader(row.id), unfit, moved=UNFIT), -1, Reached(), set())
         kept = Kept(reader=self._reader(row.id))
         readers, ids = [kept.reader(number) for number in blocks], SessionIds(row.id)
         open_blocks(
@@ -155,15 +157,13 @@ class IndexKeeper:
         )
         index.filtered.fields.reader = partial(self.store.messages_at, ids)
         index.now_kept()
-        known: dict[int, tuple[int, int]] = {}
+        known = Reached()
         kept.terms, kept.moved = index.indexes.words.length, _moved(index)
         for (number, block), read in zip(blocks.items(), readers, strict=True):
-            sessions = block.arrays["known"].tolist()
-            known.update({session_id: (last, settled) for session_id, last, settled in sessions})
+            sessions = known.load(block.arrays["known"])
             runs = {name: block.postings(name, read) for name in (WORDS, KEYS)}
             size = block.stop.passages - block.start.passages
-            of_sessions = {each[0] for each in sessions}
-            kept.blocks.append(KeptBlock(number, block.start, size, block.changed, of_sessions, runs))
+            kept.blocks.append(KeptBlock(number, block.start, size, block.changed, set(sessions), runs))
         kept.revision = int(block.about["revision"])
         return Opened(kept, kept.revision, known, set(block.arrays["left"].tolist()))
 
@@ -196,7 +196,7 @@ class IndexKeeper:
         """Whether so much of an index is not on disk yet that it makes a block of its own."""
         return len(index.indexes.table) - index.kept.passages >= _LARGE
 
-    def keep(self, row: ScopeRow, index: ScopeIndex, kept: Kept, known: dict[int, tuple[int, int]]) -> bool:
+    def keep(self, row: ScopeRow, index: ScopeIndex, kept: Kept, known: Reached) -> bool:
         """Write what is new, where that is enough to be worth it.
 
         Args:
@@ -222,7 +222,7 @@ class IndexKeeper:
         row: ScopeRow,
         index: ScopeIndex,
         kept: Kept,
-        known: dict[int, tuple[int, int]],
+        known: Reached,
         left: set[int],
         named_before: Names,
     ) -> WithoutThem | None:
@@ -252,7 +252,7 @@ class IndexKeeper:
         row: ScopeRow,
         index: ScopeIndex,
         kept: Kept,
-        known: dict[int, tuple[int, int]],
+        known: Reached,
         left: Collection[int] = (),
         named_before: Names | None = None,
     ) -> bool:
@@ -260,7 +260,7 @@ class IndexKeeper:
         staying, going = self._parted(kept, stop, anew=_moved(index) != kept.moved)
         start = going[0].start if going else index.kept if staying else Mark()
         changed = Changed(table.touched, index.memories.touched, index.indexes.words.gone, index.indexes.keys.gone)
-        sessions = set(kept.sessions) if staying else set(known)
+        sessions = set(kept.sessions) if staying else known.sessions
         for each in going:
             changed, sessions = changed | each.changed, sessions | each.sessions
         changed = changed.before(start)
@@ -268,9 +268,7 @@ class IndexKeeper:
         if block is None:
             kept.given_up = True
             return True
-        ranges = [(each, *known[each]) for each in sorted(sessions & known.keys())]
-        arrays = {**block.arrays, "known": np.array(ranges, dtype=np.int64).reshape(-1, 3)}
-        arrays["left"] = np.array(sorted(left), dtype=np.int64)
+        arrays = {**block.arrays, "known": known.rows(sessions), "left": np.array(sorted(left), dtype=np.int64)}
         about = {**block.about, "stamp": self.stamp, "revision": row.revision}
         thinned = self._thinned(space, row, index, staying, start, named_before) if named_before is not None else {}
         numbers = self.store.save_index_blocks(

@@ -21,6 +21,7 @@ from ..stores.sql import SqlStore
 from ..stores.unsettled import Unsettled
 from ..telemetry import staged
 from .kept_index import IndexKeeper, Kept, names_of
+from .reached import Reached
 
 _GROWN: Final = 1.1
 
@@ -35,7 +36,7 @@ class LoadedScope(ScopeState):
 
     index: ScopeIndex
     kept: Kept
-    known: dict[int, tuple[int, int]] = field(default_factory=dict)
+    known: Reached = field(default_factory=Reached)
     unsaved: set[int] = field(default_factory=set)
     weighed_at: int = 0
 
@@ -124,7 +125,7 @@ class ScopeCache:
         index, named = loaded.index, names_of(loaded.index)
         index.remove_turns([turn for turns in doomed.values() for turn in turns])
         loaded.left.update(doomed)
-        loaded.known.update(dict.fromkeys(doomed, (0, 0)))
+        loaded.known.lost(doomed)
         loaded.kept.sessions.update(doomed)
         waits = loaded.unsaved or (self._keeper.space and loaded.lacks_vectors)
         found = None
@@ -263,13 +264,13 @@ class ScopeCache:
         row = row or self._store.session(session_id)
         if row is None or row.is_derived:
             return False
-        last_turn, _ = loaded.known.get(session_id, (0, 0))
+        last_turn, _ = loaded.known(session_id)
         return turns.issuperset(self._store.turn_ids(row, last_turn))
 
     def _follow_session(
         self, scope: Scope, loaded: LoadedScope, row: SessionRow, unsaved: Unsettled | None = None
     ) -> None:
-        last_turn, settled = loaded.known.get(row.id, (0, 0))
+        last_turn, settled = loaded.known(row.id)
         turns, memories = self._derivation.grown(scope, row, last_turn, settled, unsaved)
         # What another writer adds between these reads has no memory yet; the next call sees it.
         end = memories[-1].turns[-1].index if memories else -1
@@ -284,4 +285,4 @@ class ScopeCache:
         loaded.index.add_turns(new, of_turns)
         loaded.index.set_memories(row.name, settled, memories, of_keys)
         loaded.kept.sessions.add(row.id)
-        loaded.known[row.id] = (new[-1].index if new else last_turn, row.settled)
+        loaded.known.note(row.id, new[-1].index if new else last_turn, row.settled)

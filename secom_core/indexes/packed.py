@@ -19,11 +19,11 @@ _ALIGNED: Final = 8
 _KINDS_OF_WHOLE: Final = ("|i1", "<i2", "<i4", "<i8")
 _KINDS: Final = frozenset({*_KINDS_OF_WHOLE, "<f8", "<f4"})
 
-PLAIN, STEPS, PLACES, SPARSE = 0, 1, 2, 3
+PLAIN, STEPS, PLACES, SPARSE, ROWS = 0, 1, 2, 3, 4
 """How numbers are kept: as they are; as how much more each is than the one before, or than its own place; or those
-alone that are not as most are."""
+alone that are not as most are, or not by as much more than their places as most are."""
 
-_WAYS: Final = ((PLAIN, 0), (STEPS, 0), (PLACES, 1), (SPARSE, 2))
+_WAYS: Final = ((PLAIN, 0), (STEPS, 0), (PLACES, 1), (SPARSE, 2), (ROWS, 2))
 """And of how many arrays those that are told apart are."""
 
 _NOWHERE, _ODD = -128, -127
@@ -52,8 +52,9 @@ class _Narrow(NamedTuple):
     Args:
         kept: what is left of each.
         base: the number that was taken off.
-        way: `PLAIN`, `STEPS`, `PLACES` or `SPARSE`.
-        odd: of numbers by their places, those that are told apart; of sparse ones the places, and the numbers there.
+        way: `PLAIN`, `STEPS`, `PLACES`, `SPARSE` or `ROWS`.
+        odd: of numbers by their places, those that are told apart; where most are alike, the places of the others, and
+            the numbers there.
     """
 
     kept: npt.NDArray[Any]
@@ -65,23 +66,26 @@ class _Narrow(NamedTuple):
 def _narrowed(array: npt.NDArray[Any]) -> _Narrow:
     if array.dtype.kind != "i" or array.ndim != 1 or not array.size:
         return _Narrow(array)
-    sparse = _as_most_are(array)
-    if sparse is not None:
-        return sparse
-    found = _by_size_or_steps(array)
-    # Rows that point to rows beside them, or to none.
-    return (found.kept.itemsize > 1 and _by_places(array)) or found
+    places = np.arange(len(array))
+    for way, alike in ((SPARSE, array), (ROWS, array.astype(np.int64) - places)):
+        sparse = _as_most_are(array, way, alike)
+        if sparse is not None:
+            return sparse
+    plain = _by_size_or_steps(array)
+    # Rows that point to rows beside them, or to none; each is read without those before it.
+    by_places = None if plain.kept.itemsize == 1 and plain.way == PLAIN else _by_places(array)
+    return by_places or plain
 
 
-def _as_most_are(array: npt.NDArray[Any]) -> _Narrow | None:
-    """The number that most are, and the others with their places; nothing where these are too many."""
-    ordered = np.sort(array)
+def _as_most_are(array: npt.NDArray[Any], way: int, alike: npt.NDArray[Any]) -> _Narrow | None:
+    """What most have in common, and the numbers of the others with their places; nothing where these are too many."""
+    ordered = np.sort(alike)
     # What more than half are is in the middle.
-    usual = ordered[len(ordered) // 2]
-    others = np.flatnonzero(array != usual)
-    if len(others) * _FEW_ODD > len(array):
+    usual = int(ordered[len(ordered) // 2])
+    others = np.flatnonzero(alike != usual)
+    if len(others) * _FEW_ODD > len(array) or (way == ROWS and abs(usual) > _FARTHEST):
         return None
-    return _Narrow(array[:0], int(usual), SPARSE, (others.astype(np.int64), array[others].astype(np.int64)))
+    return _Narrow(array[:0], usual, way, (others.astype(np.int64), array[others].astype(np.int64)))
 
 
 def _by_size_or_steps(array: npt.NDArray[Any]) -> _Narrow:
@@ -119,12 +123,16 @@ def _by_places(array: npt.NDArray[Any]) -> _Narrow | None:
 def _widened(each: _Kept, narrow: _Narrow, out: npt.NDArray[Any]) -> None:
     """Write into ``out`` what `_narrowed` was given."""
     kept, base = narrow.kept, np.array(narrow.base, dtype=each.kind)
-    if narrow.way == STEPS:
+    if narrow.way == ROWS:
+        places, numbers = narrow.odd
+        out[...] = np.arange(narrow.base, narrow.base + len(out))
+        out[places] = numbers
+    elif narrow.way == STEPS:
         np.cumsum(kept, dtype=out.dtype, out=out)
         out += base
     elif narrow.way == PLACES:
         np.add(np.arange(narrow.base, narrow.base + len(kept)), kept, out=out, casting="unsafe")
-        out[kept == _NOWHERE] = -1
+        np.putmask(out, kept == _NOWHERE, -1)
         out[kept == _ODD] = narrow.odd[0]
     elif narrow.way == SPARSE:
         places, numbers = narrow.odd
@@ -134,6 +142,27 @@ def _widened(each: _Kept, narrow: _Narrow, out: npt.NDArray[Any]) -> None:
         out[...] = kept
     else:
         np.add(kept, base, out=out, casting="unsafe", dtype=each.kind)
+
+
+def _widened_at(each: _Kept, narrow: _Narrow, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """What `_narrowed` was given at some places."""
+    if narrow.way in (SPARSE, ROWS):
+        others, numbers = narrow.odd
+        of_most = places if narrow.way == ROWS else np.zeros(len(places), dtype=np.int64)
+        mostly: npt.NDArray[Any] = (of_most + narrow.base).astype(each.kind)
+        is_other = np.isin(places, others)
+        mostly[is_other] = numbers[np.searchsorted(others, places[is_other])]
+        return mostly
+    if narrow.way == STEPS:
+        return np.asarray(np.cumsum(narrow.kept, dtype=each.kind)[places] + np.array(narrow.base, dtype=each.kind))
+    kept = narrow.kept[places]
+    if narrow.way == PLACES:
+        found: npt.NDArray[Any] = np.add(places + narrow.base, kept).astype(each.kind)
+        found[kept == _NOWHERE] = -1
+        is_odd = kept == _ODD
+        found[is_odd] = narrow.odd[0][np.searchsorted(np.flatnonzero(narrow.kept == _ODD), places[is_odd])]
+        return found
+    return kept if each.is_as_kept else np.asarray(np.add(kept, narrow.base, casting="unsafe", dtype=each.kind))
 
 
 def _padded(data: bytes) -> bytes:
@@ -176,7 +205,7 @@ class _Kept:
 
     @property
     def _shape_kept(self) -> tuple[int, ...]:
-        return (0,) if self.way == SPARSE else self.shape
+        return (0,) if self.way in (SPARSE, ROWS) else self.shape
 
     @property
     def _place_of_odd(self) -> int:
@@ -186,7 +215,8 @@ class _Kept:
     def read(self, data: bytearray) -> _Narrow:
         """It, as it is kept in the bytes."""
         kept = np.frombuffer(data, dtype=self.kept_as, count=math.prod(self._shape_kept), offset=self.place)
-        odd, place = list[npt.NDArray[np.int64]](), self._place_of_odd
+        odd: list[npt.NDArray[np.int64]] = []
+        place = self._place_of_odd
         for count in self.odd:
             odd.append(np.frombuffer(data, dtype=np.int64, count=count, offset=place))
             place += odd[-1].nbytes
@@ -228,6 +258,34 @@ class PackedArrays(Mapping[str, npt.NDArray[Any]]):
             self._apart[name]().copy_to(found, name)
         else:
             _widened(self._kept[name], self._kept[name].read(self._data), found)
+
+    def at(self, name: str, places: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """What an array of one dimension has at some places, of which none is below 0; the others are not made.
+
+        Raises:
+            IndexError: a place is behind its end.
+        """
+        if name in self._apart:
+            return self._apart[name]().at(name, places)
+        kept = self._kept[name]
+        if len(places) and int(places.max()) >= kept.shape[0]:
+            raise IndexError(f"{name!r} has {kept.shape[0]:,} numbers, and none at {int(places.max()):,}")
+        return _widened_at(kept, kept.read(self._data), places)
+
+    def may_differ(self, name: str, first: int) -> npt.NDArray[np.bool_]:
+        """Of each number of an array, whether it may be another than ``first`` and its place together.
+
+        Where it is not kept by its place, all may.
+        """
+        kept = self._kept[name]
+        narrow, step = kept.read(self._data), first - kept.base
+        if kept.way == ROWS and not step:
+            found = np.zeros(kept.shape, dtype=np.bool_)
+            found[narrow.odd[0]] = True
+            return found
+        if kept.way == PLACES and _ODD < step < -_ODD:
+            return np.asarray(narrow.kept != step)
+        return np.ones(kept.shape, dtype=np.bool_)
 
     def __iter__(self) -> Iterator[str]:
         yield from self._kept

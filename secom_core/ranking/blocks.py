@@ -7,29 +7,21 @@ is opened stands apart from postings, of which a query needs a few.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Final, Literal, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import StaleIndex
-from ..indexes.packed import PackedArrays
-from ..indexes.postings import Arrays, FrozenPostings, Longs, Range, in_memory
+from ..indexes.postings import FrozenPostings, Longs
 from ..indexes.vector import VectorIndex
+from .block import KEYS, WORDS, Block, Changed, EntryReader, Mark, numbers_of
 from .memory_table import MemoryTable
+from .merged_columns import Merged, fitting
 from .passage_table import TurnReader
 from .scope_search import Indexes
 from .stored_memories import StoredMemories
-
-WORDS, KEYS = "words", "keys"
-"""The postings of a block: of passages, and of keys."""
-
-EntryReader: TypeAlias = Callable[[str, Sequence[Range]], Sequence[npt.NDArray[np.int32]]]
-"""Reads the postings of a block, `WORDS` or `KEYS`, from one entry up to another, of several such ranges at once."""
 
 _COMPACT: Final[Mapping[str, str]] = {
     **dict.fromkeys(("index", "said", "digest"), "<i8"),
@@ -40,106 +32,6 @@ _COMPACT: Final[Mapping[str, str]] = {
 _USUAL: Final = "<i4"
 APART: Final = ("row said", "row digest", "row moment")
 """Arrays that hardly any query asks for: each is kept by itself, to be read alone when it is asked for."""
-
-_COLUMNS: Final = {"passages": ("row ", "changed rows"), "memories": ("memory ", "changed memories")}
-"""How the names of the columns of passages and of memories begin, and the numbers of those before a block that it says
-anew: these come first in its columns."""
-
-
-@dataclass(frozen=True)
-class Mark:
-    """How far an index had come: the numbers of its passages, slots of words and of keys, memories, sessions, casts."""
-
-    passages: int = 0
-    words: int = 0
-    keys: int = 0
-    memories: int = 0
-    sessions: int = 0
-    casts: int = 0
-
-    @classmethod
-    def of(cls, indexes: Indexes, memories: MemoryTable) -> Mark:
-        """Where an index is now."""
-        table = indexes.table
-        return cls(
-            len(table), indexes.words.used, indexes.keys.used, len(memories), len(table.sessions), len(table.casts)
-        )
-
-
-@dataclass
-class Changed:
-    """What of older blocks a block says anew: rows and memories that have changed, slots whose units have gone."""
-
-    rows: set[int] = field(default_factory=set)
-    memories: set[int] = field(default_factory=set)
-    words: set[int] = field(default_factory=set)
-    keys: set[int] = field(default_factory=set)
-
-    def __or__(self, other: Changed) -> Changed:
-        return Changed(
-            self.rows | other.rows, self.memories | other.memories, self.words | other.words, self.keys | other.keys
-        )
-
-    def before(self, mark: Mark) -> Changed:
-        """Those before a mark."""
-        return Changed(
-            {each for each in self.rows if each < mark.passages},
-            {each for each in self.memories if each < mark.memories},
-            {each for each in self.words if 0 <= each < mark.words},
-            {each for each in self.keys if 0 <= each < mark.keys},
-        )
-
-
-@dataclass(frozen=True)
-class Block:
-    """What is kept at once.
-
-    Args:
-        about: numbers and names, as JSON can hold them.
-        arrays: what is read when the index is opened, by name.
-        entries: postings by `WORDS` and `KEYS`, shape ``(n, 2)``; mostly nothing in a block that was read.
-    """
-
-    about: Mapping[str, Any]
-    arrays: Arrays
-    entries: Mapping[str, npt.NDArray[np.int32]] = field(default_factory=dict)
-
-    @property
-    def start(self) -> Mark:
-        """Where it begins."""
-        return Mark(*self.about["start"])
-
-    @property
-    def stop(self) -> Mark:
-        """Where it ends."""
-        return Mark(*self.about["stop"])
-
-    @property
-    def rows(self) -> Longs:
-        """The rows that its columns of passages are of."""
-        return _numbers(self.arrays["changed rows"].tolist(), self.start.passages, self.stop.passages)
-
-    @property
-    def memories(self) -> Longs:
-        """The numbers of the memories that its columns are of."""
-        return _numbers(self.arrays["changed memories"].tolist(), self.start.memories, self.stop.memories)
-
-    @property
-    def changed(self) -> Changed:
-        """What of older blocks it says anew."""
-        parts = (self.arrays[f"changed {name}"].tolist() for name in ("rows", "memories", "words", "keys"))
-        return Changed(*map(set, parts))
-
-    def postings(self, of: str, read: EntryReader, until: int | None = None) -> FrozenPostings:
-        """Its postings of passages or keys, up to a slot."""
-        digests, stops = self.arrays[f"{of} digests"], self.arrays[f"{of} stops"]
-        return FrozenPostings(digests, stops, partial(read, of), until)
-
-    def held(self, of: str) -> FrozenPostings:
-        """The same with all entries, which it has in memory."""
-        return in_memory(
-            {**{part: self.arrays[f"{of} {part}"] for part in ("digests", "stops")}, "entries": self.entries[of]}
-        )
 
 
 # -- out ---------------------------------------------------------------------------------------------------------------
@@ -165,8 +57,8 @@ def block_of(
         Nothing where a number is out of all bounds.
     """
     table, stop = indexes.table, Mark.of(indexes, memories)
-    rows = _numbers(changed.rows, start.passages, stop.passages)
-    of_memories = _numbers(changed.memories, start.memories, stop.memories)
+    rows = numbers_of(changed.rows, start.passages, stop.passages)
+    of_memories = numbers_of(changed.memories, start.memories, stop.memories)
     columns = _compact(table.columns(rows))
     if columns is None:
         return None
@@ -235,10 +127,6 @@ def _plain(mark: Mark) -> list[int]:
     return [mark.passages, mark.words, mark.keys, mark.memories, mark.sessions, mark.casts]
 
 
-def _numbers(changed: Collection[int], start: int, stop: int) -> Longs:
-    return np.array([*sorted(changed), *range(start, stop)], dtype=np.int64)
-
-
 def _compact(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]] | None:
     small = {name: column.astype(_COMPACT.get(name, _USUAL)) for name, column in columns.items()}
     return small if all(np.array_equal(small[name], column) for name, column in columns.items()) else None
@@ -275,77 +163,17 @@ def open_blocks(
     stop = blocks[-1].stop
     table = indexes.table
     columns = Merged(blocks, "passages")
-    table.load(columns.numbers, columns.copy_to, sessions, casts, read_turns)
+    table.load(columns.numbers, columns, sessions, casts, read_turns)
     table.kept = stop.passages
     for name, index in ((WORDS, indexes.words), (KEYS, indexes.keys)):
         runs = [block.postings(name, read) for block, read in zip(blocks, readers, strict=True)]
-        with _fitting():
+        with fitting():
             units = _units(blocks, name)
         index.thaw(units, runs, blocks[-1].about["languages"][name])
-    _load_vectors(indexes.passage_vectors, blocks, "passage", _COLUMNS["passages"][1])
-    _load_vectors(indexes.key_vectors, blocks, "key", _COLUMNS["memories"][1])
+    _load_vectors(indexes.passage_vectors, blocks, "passage", "changed rows")
+    _load_vectors(indexes.key_vectors, blocks, "key", "changed memories")
     read = StoredMemories(table, memories, sessions, read_keys)
     memories.load(Merged(blocks, "memories"), sessions, read)
-
-
-@contextmanager
-def _fitting() -> Iterator[None]:
-    """What does not fit together is damaged."""
-    try:
-        yield
-    except (ValueError, IndexError, KeyError) as error:
-        raise StaleIndex(f"the index that is kept with the bank is damaged: {error}") from error
-
-
-@dataclass(frozen=True)
-class Merged(Mapping[str, npt.NDArray[Any]]):
-    """The columns of all blocks by number; what a later one says counts. One is made when it is asked for, every time.
-
-    Args:
-        blocks: all of them, in order.
-        of: what they are columns of: ``"passages"`` or ``"memories"``.
-    """
-
-    blocks: Sequence[Block]
-    of: Literal["passages", "memories"]
-
-    def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        found = np.empty(self.numbers, dtype=self.blocks[0].arrays[_COLUMNS[self.of][0] + name].dtype)
-        self.copy_to(found, name)
-        return found
-
-    @property
-    def numbers(self) -> int:
-        """How many there are of each column."""
-        return int(getattr(self.blocks[-1].stop, self.of))
-
-    def copy_to(self, column: npt.NDArray[Any], name: str) -> None:
-        """Write a column into an array of a type that is wide enough for it.
-
-        Raises:
-            StaleIndex: a block says it of more or fewer numbers than it has.
-        """
-        with _fitting():
-            self._copy_to(column, name)
-
-    def _copy_to(self, column: npt.NDArray[Any], name: str) -> None:
-        prefix, changed = _COLUMNS[self.of]
-        for block in self.blocks:
-            older = block.arrays[changed]
-            # What has come since the block before is a range, into which is copied ten times as fast.
-            new = column[getattr(block.start, self.of) : getattr(block.stop, self.of)]
-            if isinstance(block.arrays, PackedArrays) and not len(older):
-                block.arrays.copy_to(new, prefix + name)
-            else:
-                said = block.arrays[prefix + name]
-                column[older], new[...] = said[: len(older)], said[len(older) :]
-
-    def __iter__(self) -> Iterator[str]:
-        prefix, _ = _COLUMNS[self.of]
-        return (name.removeprefix(prefix) for name in self.blocks[0].arrays if name.startswith(prefix))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
 
 
 def _units(blocks: Sequence[Block], name: str) -> dict[str, npt.NDArray[Any]]:

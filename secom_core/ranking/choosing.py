@@ -19,22 +19,24 @@ Measures: TypeAlias = tuple[list[int], list[bool], list[int], list[int], list[bo
 
 def measures(table: PassageTable, rows: Rows) -> Measures:
     """What finds are made of, for all rows at once: a recall looks at more than a hundred."""
-    is_whole = table.short[rows] > 0
-    tokens = np.where(is_whole, table.turn_tokens[rows], table.tokens[rows])
-    is_repeated = table.times[table.source[rows]] > 1
+    at = table.at(rows)
+    is_whole = at.short > 0
+    tokens = np.where(is_whole, at.turn_tokens, at.tokens)
+    is_repeated = table.at(at.source).times > 1
     return rows.tolist(), is_whole.tolist(), tokens.tolist(), table.memory[rows].tolist(), is_repeated.tolist()
 
 
 def enough_for(table: PassageTable, budget: int, rows: Rows) -> int:
     """How many of the rows, best first, are worth a look where there is room for so many tokens."""
-    tokens = np.where(table.short[rows] > 0, table.turn_tokens[rows], table.tokens[rows])
+    at = table.at(rows)
+    tokens = np.where(at.short > 0, at.turn_tokens, at.tokens)
     return max(_FEWEST, int(np.searchsorted(np.cumsum(tokens), _ENOUGH * budget)) + 1)
 
 
 def each_once(table: PassageTable, pool: Rows, order: Rows) -> Rows:
     """The places of the pool in this order, with the best passage only of a turn that is shown whole."""
     rows = pool[order]
-    unit = np.where(table.short[rows] > 0, table.head[rows], rows)
+    unit = np.where(table.at(rows).short > 0, table.head[rows], rows)
     in_units = np.argsort(unit, kind="stable")
     first = in_units[begins(unit[in_units])]
     return order[np.sort(first)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,57 @@ Ints = npt.NDArray[np.int32]
 
 ColumnReader: TypeAlias = Callable[[npt.NDArray[Any], str], None]
 """Writes the column of a name into an array of its length."""
+
+
+class ColumnSource(Protocol):
+    """Where columns are that came from disk."""
+
+    def copy_to(self, column: npt.NDArray[Any], name: str, /) -> None:
+        """Write the column of a name into an array of its length."""
+        ...
+
+    def reader_at(self, numbers: Longs, /) -> ColumnReader:
+        """What writes of a column what it has at some rows, none of them below 0, without the others being made."""
+        ...
+
+    def apart(self, name: str, step: int, /) -> Longs:
+        """The rows, in order, at which a column of rows is not by ``step`` more than the row itself."""
+        ...
+
+
+class HeldColumns:
+    """Columns that are in memory already.
+
+    Args:
+        columns: by their names.
+    """
+
+    def __init__(self, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        self._columns = columns
+
+    def copy_to(self, column: npt.NDArray[Any], name: str, /) -> None:
+        """Write the column of a name into an array of its length."""
+        column[...] = self._columns[name]
+
+    def reader_at(self, numbers: Longs, /) -> ColumnReader:
+        """What writes of a column what it has at some rows."""
+
+        def read(found: npt.NDArray[Any], name: str) -> None:
+            found[...] = self._columns[name][numbers]
+
+        return read
+
+    def apart(self, name: str, step: int, /) -> Longs:
+        """The rows, in order, at which a column of rows is not by ``step`` more than the row itself."""
+        column = self._columns[name]
+        return np.flatnonzero(column != np.arange(step, len(column) + step))
+
+
+_MANY: Final = 50_000
+"""From how many rows on a column is not made whole for a few of them, which would take longer than all else."""
+
+_OFTEN: Final = 6
+"""How often parts of a column are asked for before it is made whole: a part takes about a sixth of the time."""
 
 _OF_A_QUERY, _HIGHEST = 8, 31 << 20
 
@@ -45,10 +97,6 @@ def _keep_freed_memory(nbytes: int) -> None:
     np.empty(min(_OF_A_QUERY * nbytes, _HIGHEST), dtype=np.int8)
 
 
-def _nothing(column: npt.NDArray[Any], name: str) -> None:
-    raise KeyError(f"no column {name!r} of {column.dtype} is on disk")
-
-
 def _rooms(size: int) -> dict[str, npt.NDArray[Any]]:
     """Room for each column, all of them in one piece of memory.
 
@@ -64,8 +112,8 @@ def _rooms(size: int) -> dict[str, npt.NDArray[Any]]:
     return rooms
 
 
-class Columns:
-    """Columns of one length, which grow together.
+class _Named:
+    """The columns by their names.
 
     Attributes:
         before, after: the row before it, and after it, in its session, or -1.
@@ -129,10 +177,45 @@ class Columns:
     moment: Reals
     times: Ints
 
+
+class ColumnsAt(_Named):
+    """What columns have at some rows, each read when it is asked for.
+
+    Args:
+        columns: the columns.
+        rows: the rows, of any shape; at one below 0 there is anything.
+    """
+
+    def __init__(self, columns: Columns, rows: Longs) -> None:
+        self._columns, self._rows = columns, np.asarray(rows, dtype=np.int64)
+        self._read: ColumnReader | None = None
+
+    # Called for what is no attribute yet.
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        if name not in _KINDS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        source = self._columns.source_of(name)
+        found = getattr(self._columns, name)[self._rows] if source is None else self._found(source, name)
+        self.__dict__[name] = found
+        return found
+
+    def _found(self, source: ColumnSource, name: str) -> npt.NDArray[Any]:
+        rows = np.maximum(self._rows.ravel(), 0)
+        if self._read is None:
+            self._read = source.reader_at(rows)
+        found = np.empty(len(rows), dtype=_KINDS[name][0])
+        self._read(found, name)
+        return found.reshape(self._rows.shape)
+
+
+class Columns(_Named):
+    """Columns of one length, which grow together."""
+
     def __init__(self) -> None:
         self._size = 0
         self._rooms: dict[str, npt.NDArray[Any]] = {}
-        self._read: ColumnReader = _nothing
+        self._source: ColumnSource | None = None
+        self._asked = Counter[str]()
         self._held = {name: np.full(16, empty, dtype=kind) for name, (kind, empty) in _KINDS.items()}
 
     def __len__(self) -> int:
@@ -143,7 +226,9 @@ class Columns:
         if name not in _KINDS:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         if name not in self._held:
-            self._read(self._rooms[name], name)
+            if self._source is None:
+                raise KeyError(f"no column {name!r} is on disk")
+            self._source.copy_to(self._rooms[name], name)
             self._held[name] = self._rooms[name]
         column = self.__dict__[name] = self._held[name][: self._size]
         return column
@@ -155,19 +240,37 @@ class Columns:
 
     def hold(self) -> None:
         """Read what was not read yet, before rows come or go."""
-        if self._read is not _nothing:
+        if self._source is not None:
             for name in _KINDS:
                 getattr(self, name)
-            self._read, self._rooms = _nothing, {}
+            self._source, self._rooms = None, {}
+
+    def at(self, rows: Longs) -> ColumnsAt:
+        """What the columns have at some rows; of many, one that is on disk is read there alone, the first few times."""
+        return ColumnsAt(self, rows)
+
+    def source_of(self, name: str) -> ColumnSource | None:
+        """Where a column is to be read at the rows that are asked for; nothing where it is made whole."""
+        if name in self._held or self._size < _MANY:
+            return None
+        self._asked[name] += 1
+        return self._source if self._asked[name] <= _OFTEN else None
+
+    def _apart(self, name: str, step: int) -> Longs:
+        """The rows, in order, at which a column of rows is not by ``step`` more than the row itself."""
+        if name not in self._held and self._source is not None:
+            return self._source.apart(name, step)
+        return HeldColumns({name: getattr(self, name)}).apart(name, step)
 
     def columns(self, rows: Longs) -> dict[str, npt.NDArray[Any]]:
         """All that is known of rows beside their words: a column by name."""
         return {name: getattr(self, name)[rows] for name in _KINDS}
 
-    def _hold_columns(self, size: int, read: ColumnReader) -> None:
+    def _hold_columns(self, size: int, source: ColumnSource) -> None:
         """Hold what `columns` gave of so many rows, in the place of what is held."""
         self._hide()
-        self._held, self._rooms, self._read, self._size = {}, _rooms(size), read, size
+        self._held, self._rooms, self._source, self._size = {}, _rooms(size), source, size
+        self._asked.clear()
         _keep_freed_memory(_NUMBERS.itemsize * size)
 
     def _add_row(self) -> int:

@@ -20,6 +20,7 @@ from ..indexes.part import BM25Part, CutUnits, KeysPart, KeyVectorsPart, VectorP
 from ..indexes.postings import Arrays
 from ..indexes.top import begins, distinct
 from ..memory import Memory
+from .columns import HeldColumns
 from .memory_table import MemoryTable
 from .message_fields import MessageFields
 from .passage_table import PassageTable, Rows
@@ -76,10 +77,7 @@ def part_of(indexes: Indexes, memories: MemoryTable, fields: MessageFields, rows
     casts = list(whole.casts)
     columns |= _cut_turns(columns, numbers, whole, fields, casts)
 
-    def read(column: npt.NDArray[Any], name: str) -> None:
-        column[...] = columns[name]
-
-    table.load(len(rows), read, whole.sessions, casts, _TurnsWithin(whole, table, rows))
+    table.load(len(rows), HeldColumns(columns), whole.sessions, casts, _TurnsWithin(whole, table, rows))
     of_words = _numbered(numbers.sources, numbers.firsts, len(whole))
     words = BM25Part(indexes.words, of_words)
     vectors = VectorPart(indexes.passage_vectors, numbers.sources, numbers.firsts)

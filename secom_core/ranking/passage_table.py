@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..memory import Passage
 from ..protocols import TokenCounter
 from ..text.dates import spans
 from ..text.speech import asks, is_non_answer, only_asks, stands
-from .columns import ColumnReader
+from .columns import ColumnSource
 from .repeats import Repeats, said
 from .speaking import KINDS, NOTED, REPLY, SAID_BY_USER, SHORT, STANDING
 from .turn_rows import TurnRows
@@ -66,7 +66,8 @@ class PassageTable(WholeColumns):
         self.reader: TurnReader | None = None
         self.counter = counter
         self._labels: dict[str, int] = {}
-        self._sessions: dict[str, int] = {}
+        self._names: list[str] = []
+        self._numbers: dict[str, int] | None = {}
         self._casts: dict[tuple[str, ...], int] = {}
         self.free: list[int] = []
 
@@ -98,7 +99,8 @@ class PassageTable(WholeColumns):
 
     def order(self, rows: Rows) -> tuple[npt.NDArray[np.signedinteger[Any]], ...]:
         """What rows are sorted by, the last first: the session, the turn, the message, and where in it they begin."""
-        return self.start[rows], self.place[rows], self.index[rows], self.session[rows]
+        at = self.at(rows)
+        return at.start, at.place, at.index, at.session
 
     def rows_from(self, head: int) -> list[int]:
         """The rows of the turn that begins at a row, in order."""
@@ -109,7 +111,7 @@ class PassageTable(WholeColumns):
 
     def rows_at(self, session: str, index: int) -> list[int]:
         """The rows of the session's turn of that index."""
-        first, _ = self.turn_rows.ends(self._sessions.get(session, -1), index)
+        first, _ = self.turn_rows.ends(self._number_of.get(session, -1), index)
         return self.rows_from(first) if first >= 0 else []
 
     def _said_at(self, row: int) -> tuple[float, ...]:
@@ -162,18 +164,27 @@ class PassageTable(WholeColumns):
         """Forget the names of sessions and speakers that no row has any more; the numbers of these sessions."""
         live = self.head >= 0
         sessions, casts = set(self.session[live].tolist()), set(self.cast[live].tolist())
-        gone = [number for number in self._sessions.values() if number not in sessions]
+        gone = [number for number in range(len(self._names)) if number not in sessions]
         # No name has a NUL in it.
-        self._sessions = {
-            name if number in sessions else f"\0{number}": number for name, number in self._sessions.items()
-        }
+        self._names = [name if number in sessions else f"\0{number}" for number, name in enumerate(self._names)]
+        self._numbers = None
         self._casts = {cast if number in casts else (f"\0{number}",): number for cast, number in self._casts.items()}
         self._labels.clear()
         return gone
 
     def number_of(self, session: str) -> int:
         """The number of a session; a new one where it has none yet."""
-        return self._sessions.setdefault(session, len(self._sessions))
+        number = self._number_of.setdefault(session, len(self._names))
+        if number == len(self._names):
+            self._names.append(session)
+        return number
+
+    @property
+    def _number_of(self) -> dict[str, int]:
+        """The numbers of sessions by their names, made when first asked for: a question hardly ever names one."""
+        if self._numbers is None:
+            self._numbers = {name: number for number, name in enumerate(self._names)}
+        return self._numbers
 
     def _new_row(self) -> int:
         if self.free:
@@ -257,12 +268,12 @@ class PassageTable(WholeColumns):
     @property
     def sessions(self) -> list[str]:
         """The names of its sessions, by number."""
-        return list(self._sessions)
+        return list(self._names)
 
     def load(
         self,
         size: int,
-        read: ColumnReader,
+        source: ColumnSource,
         sessions: Sequence[str],
         casts: Sequence[Sequence[str]],
         reader: TurnReader,
@@ -271,14 +282,14 @@ class PassageTable(WholeColumns):
 
         Args:
             size: how many rows there are.
-            read: writes a column where it is to be; it is asked for one when that is first needed.
+            source: where the columns are; it is asked for one when that is first needed.
             sessions: as `sessions` gave them.
             casts: as `casts` gave them.
             reader: reads turns.
         """
-        self._hold_columns(size, read)
+        self._hold_columns(size, source)
         self.passages = {}
-        self._sessions = {name: number for number, name in enumerate(sessions)}
+        self._names, self._numbers = list(sessions), None
         self._casts = {tuple(cast): number for number, cast in enumerate(casts)}
         self.reader = reader
         heads = np.flatnonzero(self.head == np.arange(len(self)))
@@ -303,22 +314,28 @@ class PassageTable(WholeColumns):
         Raises:
             StaleIndex: the store does not hold what the index says.
         """
-        heads = {self.head.item(row) for row in rows if row not in self.passages} - {-1}
+        heads = sorted({self.head.item(row) for row in rows if row not in self.passages} - {-1})
         if not heads or self.reader is None:
             return
-        names = list(self._sessions)
-        places = {(names[self.session.item(head)], self.index.item(head)): head for head in sorted(heads)}
-        turns = self.reader(list(places))
-        for place, head in places.items():
-            self._hold(turns.get(place), head)
+        names, at = self._names, self.at(np.array(heads, dtype=np.int64))
+        places = [
+            (names[session], index) for session, index in zip(at.session.tolist(), at.index.tolist(), strict=True)
+        ]
+        turns = self.reader(places)
+        found = [turns.get(place) for place in places]
+        for turn, mark in zip(found, at.mark.tolist(), strict=True):
+            if turn is None or digest_of(turn.id) & _MARK != mark:
+                raise StaleIndex("a turn is not where the index that is kept with the bank says")
+        self._hold(dict(zip(heads, filter(None, found), strict=True)))
 
-    def _hold(self, turn: Turn | None, head: int) -> None:
-        if turn is None or digest_of(turn.id) & _MARK != self.mark[head]:
-            raise StaleIndex("a turn is not where the index that is kept with the bank says")
-        rows = self.rows_from(head)
-        for row in rows:
-            place, start, stop = self.place.item(row), self.start.item(row), self.stop.item(row)
-            if not 0 <= place < len(turn.messages) or not 0 <= start <= stop <= len(turn.messages[place].text):
-                raise StaleIndex("a turn is not as long as the index that is kept with the bank says")
-            self.passages[row] = Passage(turn, place, start, stop)
-        self.turn_rows.found(turn.id, rows)
+    def _hold(self, turns: Mapping[int, Turn]) -> None:
+        """Hold the passages of turns, by the rows that these begin at."""
+        rows = {head: self.rows_from(head) for head in turns}
+        at = self.at(np.array(list(chain.from_iterable(rows.values())), dtype=np.int64))
+        where = zip(at.place.tolist(), at.start.tolist(), at.stop.tolist(), strict=True)
+        for head, turn in turns.items():
+            for row, (place, start, stop) in zip(rows[head], where, strict=False):
+                if not 0 <= place < len(turn.messages) or not 0 <= start <= stop <= len(turn.messages[place].text):
+                    raise StaleIndex("a turn is not as long as the index that is kept with the bank says")
+                self.passages[row] = Passage(turn, place, start, stop)
+            self.turn_rows.found(turn.id, rows[head])

@@ -21,7 +21,7 @@ from ..memory import HitKind, Memory, Passage, passages_of
 from ..protocols import Statistics, TokenCounter, Vectors
 from ..text.intents import Subject
 from ..vectors import DocumentPlace, row_products
-from .blocks import Mark
+from .block import Mark
 from .candidate import Candidate, signals_of
 from .choosing import TimesSaid, each_once, enough_for, measures
 from .cores import with_narrower
@@ -275,7 +275,7 @@ class ScopeIndex:
         if not len(pool):
             return []
         columns = search.columns([*weights, *CALIBRATED], pool)
-        users = (self._table.kind[pool] == SAID_BY_USER) & (self._table.turn_tokens[pool] > LONG)
+        users = (self._table.kind[pool] == SAID_BY_USER) & (self._table.at(pool).turn_tokens > LONG)
         only_asks = search.only_ask[pool]
         # What was asked before is nearest to the query; what answers it is to stand out among the others.
         among = ~only_asks if not only_asks.all() else only_asks

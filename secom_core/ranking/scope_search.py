@@ -23,6 +23,7 @@ from ..text.intents import asks_again, asks_of_replies
 from ..text.list_items import item_asked, item_begins
 from ..text.periods import days_named
 from ..vectors import DocumentPlace
+from .columns import ColumnsAt
 from .dialogue import LEANT_ON
 from .passage_table import PassageTable, Rows
 from .signals import (
@@ -101,6 +102,7 @@ class ScopeSearch:
     def __post_init__(self) -> None:
         self._table = table = self.indexes.table
         self._heard: tuple[Rows, Rows] | None = None
+        self._read: tuple[Rows, ColumnsAt] | None = None
         self._out = np.zeros(len(table), dtype=np.bool_)
         self._out[[row for turn_id in self.exclude for row in table.turn_rows.get(turn_id)]] = True
         self.only_ask = table.only_ask
@@ -151,6 +153,12 @@ class ScopeSearch:
             self._heard = pool, np.where(silent, -1, beside)
         return self._heard[1]
 
+    def _at(self, pool: Rows) -> ColumnsAt:
+        """What the columns have at the pool's rows."""
+        if self._read is None or self._read[0] is not pool:
+            self._read = pool, self._table.at(pool)
+        return self._read[1]
+
     @cached_property
     def item(self) -> int:
         """The place of the item of a list that the query asks for; 0 where it names none."""
@@ -174,7 +182,7 @@ class ScopeSearch:
         return {name: lexical[name] if name in lexical else self._column(name, pool) for name in names}
 
     def _column(self, name: str, pool: Rows) -> Column:
-        table = self._table
+        table, at = self._table, self._at(pool)
         match name:
             case "turn_lexical":
                 return group_scores(self._words, table, table.head, table.turn_terms, self._out)[table.head[pool]]
@@ -194,16 +202,16 @@ class ScopeSearch:
                 return np.asarray(at_rows(self._cosines, beside, 0.0).sum(axis=1) / present)
             case "speaker":
                 asked = " ".join([self.query, *(text for text, weight in self.context if weight >= LEANT_ON)])
-                return mentioned(asked, table.casts)[table.cast[pool]]
+                return mentioned(asked, table.casts)[at.cast]
             case "date":
                 return self._dates[pool] if self._days else np.zeros(len(pool))
             case "recency":
                 today = self.now.date().toordinal() if self.now else int(table.days.max(initial=0))
-                return recent(table.day[pool], today)
+                return recent(at.day, today)
             case "length":
-                return np.asarray(np.log1p(table.stop[pool] - table.start[pool]))
+                return np.asarray(np.log1p(at.stop - at.start))
             case "depth":
-                depth = np.log1p(table.start[pool] / _FAR)
+                depth = np.log1p(at.start / _FAR)
                 return np.asarray(np.where(table.kind[pool] == SAID_BY_USER, depth, 0.0))
             case "asks":
                 return table.asks[pool].astype(np.float64)
@@ -217,7 +225,7 @@ class ScopeSearch:
             case "item":
                 return self._items(pool)
             case "answers":
-                return np.asarray(at_rows(table.asks, table.before[pool], 0.0) * (table.kind[pool] == UTTERANCE))
+                return np.asarray(at_rows(table.asks, at.before, 0.0) * (table.kind[pool] == UTTERANCE))
         raise AssertionError(f"no signal is called {name!r}")
 
     def _items(self, pool: Rows) -> Column:

@@ -70,8 +70,8 @@ def _beside(scores: Column, table: PassageTable) -> Column:
     found = np.zeros(len(scores))
     # What stands beside a row is nearly always the next one, and a range is copied faster than rows are looked up.
     found[1:] = scores[:-1]
-    found[table.odd_before] = padded[table.before[table.odd_before]]
-    after[table.odd_after] = padded[table.after[table.odd_after]]
+    found[table.odd_before] = padded[table.before_odd]
+    after[table.odd_after] = padded[table.after_odd]
     found += after
     return found
 
@@ -88,7 +88,7 @@ def word_signals(words: Words, table: PassageTable, pool: Rows, around: Rows) ->
     terms = at_rows(table.terms, around, 0.0)
     kernels = KERNELS[table.kind[pool]]
     window_terms = (terms * kernels).sum(axis=1)
-    numbers, rows, places, counts = _near(words, at_rows(table.source, around, -1))
+    numbers, rows, places, counts = _near(words, np.where(around >= 0, table.at(around).source, -1))
     own = places == _MIDDLE
     passages = _Heard(numbers[own], rows[own], counts[own])
     windows = _gathered(numbers, rows, counts * kernels[rows, places], len(pool))
@@ -169,7 +169,7 @@ def group_scores(words: Words, table: PassageTable, groups: Rows, lengths: Colum
         silent: the passages whose words do not count.
     """
     mean = float(lengths.sum()) / max(int((lengths > 0).sum()), 1)
-    rows = table.shown[words.ids]
+    rows = table.at(words.ids).shown
     heard = np.where(silent[rows], 0.0, words.counts)
     return _gathered(words.numbers, np.maximum(groups[rows], 0), heard, len(lengths)).scores(words, lengths, mean)
 

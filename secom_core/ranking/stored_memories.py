@@ -37,6 +37,7 @@ class StoredMemories:
         wanted[list(numbers)] = True
         rows = np.flatnonzero(wanted[self.table.memory])
         heads = rows[self.table.head[rows] == rows]
+        heads = heads[np.argsort(self.table.at(heads).index, kind="stable")]
         self.table.read(heads.tolist())
         places = {number: self.memories.place(number) for number in numbers}
         named = {number: (self.sessions[session], start) for number, (session, start, *_) in places.items()}
@@ -44,9 +45,9 @@ class StoredMemories:
         return {number: self._memory(number, named[number], heads, keys) for number in numbers}
 
     def _memory(self, number: int, named: tuple[str, int], heads: Longs, keys: Mapping[tuple[str, int], str]) -> Memory:
+        """A memory of turns among those that begin at some rows, in their order."""
         ours = heads[self.table.memory[heads] == number]
-        in_order = ours[np.argsort(self.table.index[ours])]
-        turns = tuple(self.table.passage(head).turn for head in in_order.tolist())
+        turns = tuple(self.table.passage(head).turn for head in ours.tolist())
         if named not in keys or not turns:
             raise StaleIndex("a memory is not where the index that is kept with the bank says")
         return Memory(self.memories[number].id, keys[named], turns)

@@ -16,7 +16,6 @@ from ..text.speech import Standing
 from .passage_table import PassageTable, Rows
 from .speaking import REPLY, SAID_BY_USER, STANDING, UTTERANCE
 from .standing import standing_rows
-from .whole_columns import at_rows
 
 _FOUND: Final = 12
 """How many finds have their surroundings shown, the best."""
@@ -53,12 +52,13 @@ def around(table: PassageTable, rows: Rows) -> Rows:
     next after it, and the user's own words before and after that. Around a piece of a reply, the pieces beside it,
     and before them what it answers.
     """
-    before, after = table.before, table.after
-    near, next_ = before[rows], after[rows]
-    head, kind = table.head[rows], table.kind[rows]
-    further, later = at_rows(before, near, -1), at_rows(after, next_, -1)
-    far = np.where(kind == UTTERANCE, further, np.where(kind == REPLY, head, table.previous[head]))
-    beyond = np.where(kind == UTTERANCE, later, np.where(kind == REPLY, -1, table.following[head]))
+    at = table.at(rows)
+    near, next_, head, kind = at.before, at.after, table.head[rows], table.kind[rows]
+    further = np.where(near >= 0, table.at(near).before, -1)
+    later = np.where(next_ >= 0, table.at(next_).after, -1)
+    at_head = table.at(head)
+    far = np.where(kind == UTTERANCE, further, np.where(kind == REPLY, head, at_head.previous))
+    beyond = np.where(kind == UTTERANCE, later, np.where(kind == REPLY, -1, at_head.following))
     # What stands beside it already, and the row itself, do not count twice.
     far = np.where((far == near) | (far == rows), -1, far)
     beyond = np.where((beyond == next_) | (beyond == rows), -1, beyond)
@@ -140,7 +140,7 @@ def taken_back(table: PassageTable, heads: Iterable[int]) -> list[int]:
     """
     found: list[int] = []
     for _ in range(_CORRECTIONS):
-        following = [int(table.following[head]) for head in heads]
+        following = table.at(np.array(list(heads), dtype=np.int64)).following.tolist()
         rows = [row for row in following if row >= 0 and table.latest[row] and table.kind[row] != REPLY]
         table.read(rows)
         heads = [row for row in rows if takes_back(table.passage(row).text)]
@@ -226,5 +226,5 @@ def _latest(table: PassageTable) -> Iterator[int]:
 
 def _in_time(table: PassageTable, rows: Rows) -> list[int]:
     """The rows as they were said; those of one day session by session, as these came."""
-    order = np.lexsort([*table.order(rows), table.day[rows]])
+    order = np.lexsort([*table.order(rows), table.at(rows).day])
     return list(map(int, rows[order].tolist()))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .columns import ColumnReader, Columns, Ints, Reals
+from .columns import Columns, ColumnSource, Ints, Reals
 from .speaking import SAID_BY_USER
 
 Rows = npt.NDArray[np.int64]
@@ -43,9 +43,9 @@ class WholeColumns(Columns):
         self._made.clear()
         super().hold()
 
-    def _hold_columns(self, size: int, read: ColumnReader) -> None:
+    def _hold_columns(self, size: int, source: ColumnSource) -> None:
         self._made.clear()
-        super()._hold_columns(size, read)
+        super()._hold_columns(size, source)
 
     @property
     def only_ask(self) -> Mask:
@@ -68,22 +68,32 @@ class WholeColumns(Columns):
     @property
     def neighbours(self) -> Reals:
         """How many passages stand right beside each row's, two at most."""
-        return self._once("neighbours", lambda: (self.before >= 0).astype(float) + (self.after >= 0))
+        return self._once("neighbours", self._neighbours)
 
     @property
     def odd_before(self) -> Rows:
         """The rows that another stands before than the one before them."""
-        return self._once("odd_before", lambda: np.flatnonzero(self.before != np.arange(-1, len(self) - 1)))
+        return self._once("odd_before", lambda: self._apart("before", -1))
 
     @property
     def odd_after(self) -> Rows:
         """The rows that another stands after than the one after them."""
-        return self._once("odd_after", lambda: np.flatnonzero(self.after != np.arange(1, len(self) + 1)))
+        return self._once("odd_after", lambda: self._apart("after", 1))
+
+    @property
+    def before_odd(self) -> Rows:
+        """The rows before those of `odd_before`."""
+        return self._once("before_odd", lambda: self.at(self.odd_before).before)
+
+    @property
+    def after_odd(self) -> Rows:
+        """The rows after those of `odd_after`."""
+        return self._once("after_odd", lambda: self.at(self.odd_after).after)
 
     @property
     def has_repeats_or_gaps(self) -> bool:
         """Whether any row repeats another's words, or is empty."""
-        return bool(self._once("odd_source", lambda: np.flatnonzero(self.source != np.arange(len(self)))).size)
+        return bool(self._once("odd_source", lambda: self._apart("source", 0)).size)
 
     @property
     def memories(self) -> int:
@@ -112,6 +122,12 @@ class WholeColumns(Columns):
             return range(0)
         first, last = self.days.tolist()
         return range(date.fromordinal(first).year, date.fromordinal(last).year + 1)
+
+    def _neighbours(self) -> Reals:
+        found = np.full(len(self), 2.0)
+        found[self.odd_before[self.before_odd < 0]] -= 1
+        found[self.odd_after[self.after_odd < 0]] -= 1
+        return found
 
     def _terms_by(self, groups: Rows) -> Reals:
         return np.asarray(np.bincount(np.maximum(groups, 0), weights=self.terms), dtype=np.float64)

@@ -29,6 +29,7 @@ from secom_core.errors import DegradedWarning, InvalidScope, StoreError
 from secom_core.indexes import bm25
 from secom_core.indexes.packed import packed, unpacked
 from secom_core.indexes.postings import digest_of
+from secom_core.ranking import columns
 from secom_core.ranking.blocks import APART
 from secom_core.stores import driver
 from secom_core.stores.schema import index_blocks
@@ -39,7 +40,12 @@ WORDS = [f"{first}{second}" for first in ("bar", "kel", "mon", "tur", "vis") for
 
 @pytest.fixture(autouse=True)
 def _small_blocks() -> Iterator[None]:
-    with patch.object(kept_index, "_WORTH", 20), patch.object(kept_index, "_LARGE", 60):
+    """Blocks of a few turns, of which columns are read as those of a million rows are: a few rows at a time at first."""
+    with (
+        patch.object(kept_index, "_WORTH", 20),
+        patch.object(kept_index, "_LARGE", 60),
+        patch.object(columns, "_MANY", 0),
+    ):
         yield
 
 
@@ -334,6 +340,10 @@ def test_arrays_are_read_as_they_were_kept(data: st.DataObject) -> None:
     wider = np.empty(len(values), dtype=np.int64)
     read.copy_to(wider, "whole")
     assert wider.tolist() == rising
+    places = np.array(data.draw(st.lists(st.integers(0, len(values) - 1))) if values else [], dtype=np.int64)
+    assert read.at("whole", places).tolist() == wider[places].tolist()
+    with pytest.raises(IndexError, match="none at 31"):
+        read.at("whole", np.array([0, 31]))
 
 
 @given(st.lists(st.tuples(st.integers(0, 199), st.integers(-(2**63), 2**63 - 1)), max_size=9), st.data())
@@ -350,14 +360,20 @@ def test_rows_beside_their_own_and_numbers_that_are_mostly_one_are_read_as_they_
         array[place] = number
     _, read = unpacked(bytearray(packed({}, {"it": array, "after": np.array([7, 9])})))
     assert (read["it"].tolist(), read["after"].tolist()) == (array.tolist(), [7, 9])
+    assert read.at("it", rising[::-3]).tolist() == array[::-3].tolist()
+    first = data.draw(st.sampled_from([-1, 0, 1, 127, 128, -127, -128, 2**40]))
+    assert read.may_differ("it", first)[array != rising + first].all(), "what differs is looked at"
 
 
 def test_numbers_that_rise_by_little_take_a_byte_each_and_those_that_are_mostly_one_hardly_any() -> None:
     rows = np.arange(10_000, dtype=np.int64) + 2**40
     assert len(packed({}, {"rows": rows})) < 10_200
     before = np.arange(10_000, dtype=np.int64) - 1
-    before[::40], before[2000:2010] = -1, 9
+    before[::3], before[2000:2010] = -1, 9
     assert len(packed({}, {"before": before})) < 10_400
+    mostly = np.arange(10_000, dtype=np.int64) - 1
+    mostly[::50] = -1
+    assert len(packed({}, {"mostly": mostly})) < 3_500
     once = np.ones(10_000, dtype=np.int64)
     once[::1000] = 400
     assert len(packed({}, {"once": once})) < 400
