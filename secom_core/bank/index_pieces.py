@@ -14,7 +14,7 @@ from ..indexes.postings import Range
 from ..stores.index_blocks import PIECE
 
 _ENTRY_BYTES: Final = 8
-_PIECES: Final = 256
+_PIECES: Final = 1024
 """How many pieces of postings that were read are kept for the next words."""
 
 

@@ -150,8 +150,9 @@ def _widened_at(each: _Kept, narrow: _Narrow, places: npt.NDArray[np.int64]) -> 
         others, numbers = narrow.odd
         of_most = places if narrow.way == ROWS else np.zeros(len(places), dtype=np.int64)
         mostly: npt.NDArray[Any] = (of_most + narrow.base).astype(each.kind)
-        is_other = np.isin(places, others)
-        mostly[is_other] = numbers[np.searchsorted(others, places[is_other])]
+        at = np.searchsorted(others, places)
+        is_other = np.append(others, -1)[at] == places
+        mostly[is_other] = numbers[at[is_other]]
         return mostly
     if narrow.way == STEPS:
         return np.asarray(np.cumsum(narrow.kept, dtype=each.kind)[places] + np.array(narrow.base, dtype=each.kind))

@@ -125,6 +125,8 @@ class WholeColumns(Columns):
 
     def _neighbours(self) -> Reals:
         found = np.full(len(self), 2.0)
+        # Nothing stands before the first row, and -1 is where the row before it would be.
+        found[:1] -= self.odd_before[:1].tolist() != [0]
         found[self.odd_before[self.before_odd < 0]] -= 1
         found[self.odd_after[self.after_odd < 0]] -= 1
         return found

@@ -25,8 +25,8 @@ from .statements import delete_among
 OPENED: Final = "opened"
 """The part of a block that is read whenever the index is opened; all other parts are read as they are needed."""
 
-PIECE: Final = 1 << 15
-"""How many bytes a piece has at most."""
+_OPENED_PIECE, PIECE = 1 << 15, 1 << 13
+"""How many bytes a piece has at most: of the part that is read whole, and of the others, of which little is read."""
 
 _CHECK: Final = struct.Struct("<I")
 _ROWS: Final = 500
@@ -66,7 +66,7 @@ class IndexBlocks(Database):
     def index_pieces(
         self, scope_id: int, space: str, block: int, part: str, numbers: Sequence[int]
     ) -> dict[int, bytes]:
-        """Pieces of a part by their numbers, of `PIECE` bytes but for the last of the part."""
+        """Pieces of a part that is not read whole, by their numbers, of `PIECE` bytes but for the last of the part."""
         here = {"scope": scope_id, "space": escaped(space), "block": block, "part": part}
         rows = self.glance(PIECES[self.dialect], **here, pieces=json.dumps(list(numbers)))
         found = {piece: bytes(_checked(data, scope_id, space, block, part, piece, piece)) for piece, data in rows}
@@ -144,12 +144,12 @@ def _joined(scope_id: int, space: str, rows: Iterable[Sequence[Any]]) -> dict[in
         if not (isinstance(block, int) and isinstance(piece, int)):
             raise _damaged()
         whole = found.setdefault(block, bytearray())
-        body, start = _checked(data, scope_id, space, block, OPENED, piece, piece), piece * PIECE
+        body, start = _checked(data, scope_id, space, block, OPENED, piece, piece), piece * _OPENED_PIECE
         if start > len(whole):
             whole.extend(bytes(start - len(whole)))
         whole[start : start + len(body)] = body
         pieces[block] = pieces.get(block, 0) + 1
-    if any(-(-len(whole) // PIECE) != pieces[block] for block, whole in found.items()):
+    if any(-(-len(whole) // _OPENED_PIECE) != pieces[block] for block, whole in found.items()):
         raise _damaged()
     return dict(sorted(found.items()))
 
@@ -186,9 +186,10 @@ def delete_index(connection: Connection, scope_id: int, besides: WithoutThem | N
 
 def _rows(scope_id: int, space: str, block: int, parts: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
     for part, data in parts.items():
-        for piece, start in enumerate(range(0, len(data), PIECE)):
+        size = _OPENED_PIECE if part == OPENED else PIECE
+        for piece, start in enumerate(range(0, len(data), size)):
             place = {"scope_id": scope_id, "space": space, "block": block, "part": part, "piece": piece}
-            body = data[start : start + PIECE]
+            body = data[start : start + size]
             yield {**place, "data": _CHECK.pack(_check(body, scope_id, space, block, part, piece)) + body}
 
 

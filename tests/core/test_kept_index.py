@@ -322,6 +322,30 @@ def test_a_start_looks_at_no_session_again_where_the_first_reading_ended_with_a_
 _WHOLE = st.sampled_from(["|i1", "<i2", "<i4", "<i8"])
 
 
+@pytest.mark.parametrize("started", [False, True], ids=["warm", "after a start"])
+def test_what_stands_beside_rows_is_what_their_columns_say(started: bool, tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        filled(bank, 40)
+        bank.remember(SCOPE, [{"role": "user", "content": "Only this."}], session="alone", at=AT + timedelta(days=9))
+        bank.forget(SCOPE, session="s1")
+        bank.recall(SCOPE, "bardan")
+        if started:
+            bank._inside.scopes.drop(SCOPE)
+        loaded = bank._inside.scopes.caught_up(SCOPE)
+        assert loaded is not None
+        table, rows = loaded.index.indexes.table, np.arange(len(loaded.index.indexes.table))
+        neighbours, odd = table.neighbours, (table.odd_before, table.odd_after)
+        beside = table.before_odd, table.after_odd
+        every = {name: getattr(table.at(rows[::-1]), name) for name in columns._KINDS}
+        table.hold()
+        assert neighbours.tolist() == ((table.before >= 0).astype(float) + (table.after >= 0)).tolist()
+        for found, there, column, step in zip(odd, beside, (table.before, table.after), (-1, 1), strict=True):
+            assert found.tolist() == np.flatnonzero(column != rows + step).tolist()
+            assert there.tolist() == column[found].tolist()
+        assert all(every[name].tolist() == getattr(table, name)[::-1].tolist() for name in every)
+        assert all(every[name].dtype == getattr(table, name).dtype for name in every)
+
+
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_arrays_are_read_as_they_were_kept(data: st.DataObject) -> None:
