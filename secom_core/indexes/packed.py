@@ -296,8 +296,14 @@ class PackedArrays(Mapping[str, npt.NDArray[Any]]):
         return len(self._kept) + len(self._apart)
 
 
-def unpacked(data: bytearray) -> tuple[dict[str, Any], PackedArrays]:
+def unpacked(
+    data: bytearray, fits: Callable[[Mapping[str, Any]], bool] = lambda about: True
+) -> tuple[dict[str, Any], PackedArrays]:
     """What `packed` was given; arrays that were not narrowed look into ``data``.
+
+    Args:
+        data: the bytes.
+        fits: whether what is known of the arrays says that they are of this form; where not, none is looked at.
 
     Raises:
         StaleIndex: these are no such bytes.
@@ -307,7 +313,7 @@ def unpacked(data: bytearray) -> tuple[dict[str, Any], PackedArrays]:
         head = json.loads(bytes(data[_HEAD.size : _HEAD.size + size]))
         place = _HEAD.size + size + -size % _ALIGNED
         arrays: dict[str, _Kept] = {}
-        for name, told in head["arrays"].items():
+        for name, told in head["arrays"].items() if fits(head["about"]) else ():
             arrays[name] = _Kept.at(place, told)
             place = arrays[name].stop
         if place > len(data):

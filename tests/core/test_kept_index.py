@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
 import warnings
@@ -40,7 +41,7 @@ WORDS = [f"{first}{second}" for first in ("bar", "kel", "mon", "tur", "vis") for
 
 @pytest.fixture(autouse=True)
 def _small_blocks() -> Iterator[None]:
-    """Blocks of a few turns, of which columns are read as those of a million rows are: a few rows at a time at first."""
+    """Blocks of a few turns, whose columns are read as those of a million rows are: a few rows at a time at first."""
     with (
         patch.object(kept_index, "_WORTH", 20),
         patch.object(kept_index, "_LARGE", 60),
@@ -483,6 +484,26 @@ def test_what_is_forgotten_elsewhere_meanwhile_is_not_shown(tmp_path: Path) -> N
         assert found.hits
         assert all(turn.session != "s0" for turn in found.turns)
         assert answers(one) == anew(two)
+
+
+def test_an_index_of_a_later_version_is_made_again_without_a_warning(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        filled(bank, 12)
+        found, row = answers(bank), bank._store.scope(SCOPE)
+        assert row is not None
+        before = list(bank._store.index_blocks(row.id, ""))
+        parts = bank._store.index_parts(row.id, "", before[-1])
+        size = int.from_bytes(parts["opened"][:8], "little")
+        head = json.loads(bytes(parts["opened"][8 : 8 + size]))
+        head["about"]["stamp"][0] += 1
+        head["arrays"]["row head"][4] = 99  # a way to keep numbers that this version does not know
+        told = json.dumps(head).encode()
+        later = {**parts, "opened": len(told).to_bytes(8, "little") + told + parts["opened"][8 + size :]}
+        bank._store.save_index_blocks(row.id, "", row.epoch, [later], staying=before[:-1], going=before[-1:])
+    with MemoryBank.open(tmp_path / "memory.db") as bank, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert answers(bank) == found
+        assert set(bank._store.index_blocks(row.id, "")).isdisjoint(before), "it is kept anew"
 
 
 @pytest.mark.slow
