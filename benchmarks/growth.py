@@ -1,12 +1,13 @@
 """What happens as a memory grows: turns in a scope, scopes in a store, clients at once. Ours and the peers' in one run.
 
-    python -m benchmarks.growth [--store sqlite postgres] [--turns 1000 10000 100000] [--clients 1 8 64]
+    python -m benchmarks.growth [--store sqlite postgres] [--turns 1000 10000 100000] [--clients 1 8 64] [--processes 1]
                                 [--scopes 10000] [--memory-mib 1024] [--peers] [--peer-turns 1000 5000] [--json OUT]
 
 - *turns*: a scope is filled in sessions of a hundred turns (``--one-session``: in one that goes on); then single turns
   are remembered and recalled, one call at a time. How time grows is fitted as a power of the number of turns: an
   exponent of 0 is constant, 1 linear.
-- *clients*: so many threads of one process write a turn and recall it, each in a scope of its own of a thousand turns.
+- *clients*: so many threads write a turn and recall it, each in a scope of its own of a thousand turns; of one process,
+  and of each of the ``--processes`` that they are spread over.
 - *scopes*: most hold a hundred turns, one in a hundred a thousand, one in a thousand five thousand. Then scopes drawn
   at random are recalled from: those drawn first are loaded, those in memory are not. What the process holds is its
   resident set, with the indexes kept under ``--memory-mib``.
@@ -29,6 +30,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +46,7 @@ from secom_core import MemoryBank
 from secom_core.conversation import Session
 
 BUDGET = 1000
+PATIENCE_S = 600
 CALL = 10_000
 """How many turns of one long session are remembered by a call."""
 
@@ -115,37 +119,60 @@ def asked(text: str) -> str:
 # -- clients at once --------------------------------------------------------------------------------------------------
 
 
-def crowded(store: str, places: Places, clients: int, each: int, seed: int) -> Row:
-    """So many threads, each in a scope of its own."""
-    texts, history = utterances(each, seed + 2), sessions(utterances(1000, seed))
-    writes: list[float] = []
-    recalls: list[float] = []
-    with MemoryBank.open(places(f"clients{clients}")) as bank:
+def crowded(store: str, places: Places, clients: int, processes: int, each: int, seed: int) -> Row:
+    """So many threads, each in a scope of its own, in one process or spread over several."""
+    target, history = places(f"clients{clients}-{processes}"), sessions(utterances(1000, seed))
+    with MemoryBank.open(target) as bank:
         for client in range(clients):
             for session in history:
-                bank.remember(("growth", str(client)), session, close=True)
-            bank.recall(("growth", str(client)), "ready", token_budget=BUDGET)
-
-        def work(client: int) -> None:
-            scope = ("growth", str(client))
-            for text in texts:
-                writes.append(seconds(bank.remember, scope, said(text), session="live"))
-                recalls.append(seconds(bank.recall, scope, asked(text), token_budget=BUDGET))
-
-        threads = [threading.Thread(target=work, args=(client,)) for client in range(clients)]
-        begun = time.perf_counter()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        lasted = time.perf_counter() - begun
+                bank.remember(client_scope(client), session, close=True)
+            bank.recall(client_scope(client), "ready", token_budget=BUDGET)
+    context = get_context("spawn")
+    ready, told = context.Barrier(processes + 1), context.Queue()
+    shares = [range(number, clients, processes) for number in range(processes)]
+    workers = [context.Process(target=share, args=(target, ours, each, seed, ready, told)) for ours in shares]
+    for worker in workers:
+        worker.start()
+    ready.wait(PATIENCE_S)
+    begun = time.perf_counter()
+    times = [told.get(timeout=PATIENCE_S) for _ in workers]
+    lasted = time.perf_counter() - begun
+    for worker in workers:
+        worker.join()
+    writes, recalls = (list(chain.from_iterable(of_all)) for of_all in zip(*times, strict=True))
     done = clients * each
     if len(recalls) != done:
         raise RuntimeError(f"{done - len(recalls)} of {done} turns failed")
     return {
-        "store": store, "clients": clients, "turns_per_second": round(done / lasted, 1),
+        "store": store, "clients": clients, "processes": processes, "turns_per_second": round(done / lasted, 1),
         "remember": spread(writes), "recall": spread(recalls),
     }  # fmt: skip
+
+
+def client_scope(client: int) -> tuple[str, str]:
+    return "growth", str(client)
+
+
+def share(target: str, clients: Sequence[int], each: int, seed: int, ready: Any, told: Any) -> None:
+    """What one process does: a thread for each of its clients; tells how long each call took."""
+    texts, writes, recalls = utterances(each, seed + 2), list[float](), list[float]()
+    with MemoryBank.open(target) as bank:
+        for client in clients:
+            bank.recall(client_scope(client), "ready", token_budget=BUDGET)
+
+        def work(client: int) -> None:
+            scope = client_scope(client)
+            for text in texts:
+                writes.append(seconds(bank.remember, scope, said(text), session="live"))
+                recalls.append(seconds(bank.recall, scope, asked(text), token_budget=BUDGET))
+
+        threads = [threading.Thread(target=work, args=(client,)) for client in clients]
+        ready.wait(PATIENCE_S)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        told.put((writes, recalls))
 
 
 # -- many scopes ------------------------------------------------------------------------------------------------------
@@ -290,6 +317,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, nargs="*", default=[1000, 10_000, 100_000])
     parser.add_argument("--one-session", action="store_true", help="the turns of a scope are one session")
     parser.add_argument("--clients", type=int, nargs="*", default=[1, 8, 64])
+    parser.add_argument("--processes", type=int, nargs="+", default=[1])
     parser.add_argument("--scopes", type=int, default=10_000)
     parser.add_argument("--memory-mib", type=int, default=1024)
     parser.add_argument("--singles", type=int, default=50, help="calls timed at each size, and by each client")
@@ -315,7 +343,12 @@ def measured(options: argparse.Namespace, places: dict[str, Places], folder: Pat
         )
         result["turns"] += said_of(f"turns in a scope, {name} (p50 / p95)", rows)
     for name in names if options.clients else ():
-        rows = (crowded(name, places[name], each, options.singles, options.seed) for each in options.clients)
+        rows = (
+            crowded(name, places[name], each, processes, options.singles, options.seed)
+            for each in options.clients
+            for processes in options.processes
+            if processes <= each
+        )
         result["clients"] += said_of(f"clients at once, {name}", rows)
     for name in names if options.scopes else ():
         rows = iter([many(name, places[name], options.scopes, options.memory_mib, 200, options.seed)])
