@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from ..errors import InvalidInput
 from ..text.terms import is_pair, kept_variants, latin_language_of, terms
-from .postings import Arrays, FrozenPostings, FrozenUnits, Ints, Longs, Postings, frozen, in_memory, joined
+from . import growing_postings as growing
+from .growing_postings import Postings, apart, joined
+from .postings import Arrays, FrozenPostings, FrozenUnits, Ints, Longs, frozen, in_memory
 from .scoring import Entries, Words, words_of
 from .top import Ids, Scores, best, distinct
 
@@ -27,7 +29,7 @@ _MANY: Final = 8
 """Of how many units one is to be written for it to be quicker to look through all terms than through units."""
 _NONE: Final = np.zeros(0, dtype=np.int32)
 # Measured by tracemalloc: objects, arrays with their room to grow, and their places in dictionaries.
-_TERM_BYTES: Final = 340
+_TERM_BYTES: Final = 150
 _POSTING_BYTES: Final = 17
 _UNIT_BYTES: Final = 200
 
@@ -40,9 +42,9 @@ class BM25:
     makes up 5 % of the units or more, and counts once: as the variant that suits the unit best. Units and queries
     given as sequences of strings are taken as they are. Each different word of a query counts once, the 64 rarest.
 
-    Adding, replacing or removing a unit costs time proportional to its length, averaged over many; searching costs
-    time proportional to the postings of the query's terms. Calls must not overlap with a change: whoever shares an
-    index between threads holds a lock.
+    Adding or removing a unit costs time proportional to its length, averaged over many; removing one also moves the
+    later postings of its terms. Searching costs time proportional to the postings of the query's terms. Calls must not
+    overlap with a change: whoever shares an index between threads holds a lock.
     """
 
     def __init__(self) -> None:
@@ -89,7 +91,7 @@ class BM25:
     @property
     def nbytes(self) -> int:
         """About how many bytes it takes, found by counting what it holds, a term and a unit at a time."""
-        postings = sum(len(each.slots) for each in self._postings.values())
+        postings = sum(map(growing.units_of, self._postings.values()))
         arrays = self._ids.nbytes + self._lengths.nbytes + self._kept.nbytes
         return _TERM_BYTES * len(self._postings) + _POSTING_BYTES * postings + _UNIT_BYTES * len(self._slot_of) + arrays
 
@@ -98,8 +100,8 @@ class BM25:
         if self._kept.thinned:
             return len(self._where(term)[0])
         own = self._postings.get(term)
-        live = own.live if own is not None else 0
-        return live + len(self._kept.of(term)) if self._kept.stop else live
+        count = growing.units_of(own) if own is not None else 0
+        return count + len(self._kept.of(term)) if self._kept.stop else count
 
     def add(self, ids: Sequence[int], units: Sequence[str | Sequence[str]]) -> None:
         """Add units, or replace those whose id is known.
@@ -157,8 +159,7 @@ class BM25:
     def _entries_of(self, variants: tuple[str, ...]) -> Entries:
         """As `_occurrences`, not copied where they are as they are wanted already, which is so of most words."""
         own = self._postings.get(variants[0]) if len(variants) == 1 and not self._kept.stop else None
-        whole = own is not None and own.live == len(own.slots)
-        return (own.slots, own.counts) if own is not None and whole else self._occurrences(variants)
+        return self._occurrences(variants) if own is None else own
 
     def known(self, query: str | Sequence[str]) -> float:
         """What share of the query's words, by weight, any unit holds; 1 where it has none.
@@ -207,7 +208,8 @@ class BM25:
     def _counted(self, query: str | Sequence[str]) -> list[tuple[tuple[str, ...], int]]:
         """The variants of each of the query's words, and how many units hold any of them."""
         words, own = self._held(query), {} if self._kept.stop else self._postings
-        return [(one, own[one[0]].live if len(one) == 1 and one[0] in own else self._frequency(one)) for one in words]
+        in_own = ((one, own.get(one[0]) if len(one) == 1 else None) for one in words)
+        return [(one, growing.units_of(it) if it is not None else self._frequency(one)) for one, it in in_own]
 
     def _frequency(self, variants: tuple[str, ...]) -> int:
         often = [count for count in map(self.frequency, variants) if count]
@@ -227,7 +229,7 @@ class BM25:
     def _where(self, term: str) -> tuple[Ints, Ints]:
         """The slots that hold a term, in rising order, and how often each does."""
         own, entries = self._postings.get(term), self._kept.of(term)
-        slots, counts = own.arrays() if own is not None else (_NONE, _NONE)
+        slots, counts = apart(own) if own is not None else (_NONE, _NONE)
         if not len(entries):
             return slots, counts
         live = entries[self._lengths[entries[:, 0]] >= 0] if self._kept.thinned else entries
@@ -245,10 +247,7 @@ class BM25:
         counts = Counter(unit)
         slot = self._new_slot(unit_id, counts.total())
         for term, count in counts.items():
-            postings = self._postings.get(term)
-            if postings is None:
-                postings = self._postings[term] = Postings()
-            postings.append(slot, count)
+            growing.append(self._postings.setdefault(term, bytearray()), slot, count)
         self._terms_of[unit_id] = tuple(counts)
 
     def _discard(self, unit_id: int) -> None:
@@ -262,8 +261,8 @@ class BM25:
         self._kept.thinned |= slot < self._kept.stop
         for term in self._terms_of.pop(unit_id, ()):
             postings = self._postings[term]
-            postings.discard(slot)
-            if not postings.live:
+            growing.discard(postings, slot)
+            if not postings:
                 del self._postings[term]
         language = self._language_of.pop(unit_id, None) if slot >= self._kept.stop else self._kept.language(slot)
         if language is not None:
@@ -301,8 +300,7 @@ class BM25:
         places = np.full(self._used, -1, dtype=np.int32)
         places[live] = np.arange(len(live), dtype=np.int32)
         self._kept = self._kept.moved(places)
-        for postings in self._postings.values():
-            postings.renumber(places)
+        self._postings = {term: growing.renumbered(each, places) for term, each in self._postings.items()}
         self._slot_of = {unit_id: int(places[slot]) for unit_id, slot in self._slot_of.items()}
         room = np.full(max(16, len(live)), -1, dtype=np.int64)
         self._ids, self._used = np.concatenate([self._ids[live], room]), len(live)
@@ -375,10 +373,10 @@ class BM25:
         return digests[entries[:, 0] >= slots.start], entries[entries[:, 0] >= slots.start]
 
     def _postings_of(self, slots: range) -> dict[str, Postings]:
-        found = defaultdict[str, Postings](Postings)
+        found = defaultdict[str, Postings](bytearray)
         for slot in slots:
             for term in self._terms_of[int(self._ids[slot])] if self._lengths[slot] >= 0 else ():
-                found[term].append(slot, self._postings[term].count(slot))
+                growing.append(found[term], slot, growing.count_of(self._postings[term], slot))
         return found
 
     def thaw(self, units: Arrays, runs: Sequence[FrozenPostings], languages: Mapping[str, int]) -> None:

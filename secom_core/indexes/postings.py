@@ -1,9 +1,7 @@
-"""Where terms occur: postings that grow, and runs of them as they are kept on disk, read when a query asks for them."""
+"""Where terms occur: runs of postings as they are kept on disk, read when a query asks for them."""
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
@@ -28,59 +26,6 @@ def digest_of(text: str) -> int:
     """A number that stands for a text, the same in every process; of 10^9 texts, hardly two share one."""
     made = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES)
     return int.from_bytes(made.digest(), "little", signed=True)
-
-
-class Postings:
-    """Where one term occurs: slots in rising order, and how often in each; 0 where the unit has gone."""
-
-    __slots__ = ("counts", "live", "slots")
-
-    def __init__(self) -> None:
-        self.slots = array("i")
-        self.counts = array("i")
-        self.live = 0
-
-    def append(self, slot: int, count: int) -> None:
-        """Note that a slot, higher than all before, holds the term so often."""
-        self.slots.append(slot)
-        self.counts.append(count)
-        self.live += 1
-
-    def discard(self, slot: int) -> None:
-        """Note that the unit of a slot has gone."""
-        self.counts[bisect_left(self.slots, slot)] = 0
-        self.live -= 1
-
-    def count(self, slot: int) -> int:
-        """How often a slot holds the term that does."""
-        return self.counts[bisect_left(self.slots, slot)]
-
-    def arrays(self) -> tuple[Ints, Ints]:
-        """The slots whose units are there, and how often each holds the term."""
-        # Copies, because an array cannot grow while numpy looks into it.
-        slots, counts = np.array(self.slots, dtype=np.int32), np.array(self.counts, dtype=np.int32)
-        if self.live == len(slots):
-            return slots, counts
-        kept = counts > 0
-        return slots[kept], counts[kept]
-
-    def renumber(self, places: Ints) -> None:
-        """Give each slot the number at its place in ``places``, and drop those whose units have gone."""
-        slots, counts = self.arrays()
-        self.slots = array("i", places[slots].tobytes())
-        self.counts = array("i", counts.tobytes())
-
-
-def joined(of_terms: Mapping[str, Postings]) -> tuple[Longs, Ints]:
-    """The digest of each entry's term, and the entries of all terms, as `FrozenPostings` reads them."""
-    slots, counts = array("i"), array("i")
-    for postings in of_terms.values():
-        slots.extend(postings.slots)
-        counts.extend(postings.counts)
-    entries = np.stack([np.array(slots, dtype=np.int32), np.array(counts, dtype=np.int32)], axis=1)
-    digests = np.array([digest_of(term) for term in of_terms], dtype=np.int64)
-    digests = np.repeat(digests, [len(each.slots) for each in of_terms.values()])
-    return digests[entries[:, 1] > 0], entries[entries[:, 1] > 0]
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 
+from .growing_postings import Postings, apart, together, units_of
 from .postings import Ints
 from .top import Ids, Scores
 
-Entries: TypeAlias = tuple["array[int] | Ints", "array[int] | Ints"]
-"""The slots that hold a word, in rising order, and how often each does; 32 bits a number."""
+Entries: TypeAlias = Postings | tuple[Ints, Ints]
+"""The slots that hold a word, in rising order, and how often each does."""
 
 _K1: Final = 1.5
 _B: Final = 0.75
@@ -57,17 +57,15 @@ def words_of(weighed: Sequence[tuple[str, float]], entries: Sequence[Entries], i
         ids: of the units, by slot.
         lengths: how many terms each unit has, by slot.
     """
-    places, counts = array("i"), array("i")
-    for slots, often in entries:
-        for into, more in ((places, slots), (counts, often)):
-            into.extend(more) if isinstance(more, array) else into.frombytes(more.tobytes())
-    rows = np.array(places, dtype=np.int32)
+    whole = b"".join(each if isinstance(each, bytearray) else together(*each).tobytes() for each in entries)
+    rows, counts = apart(whole)
+    often = [units_of(each) if isinstance(each, bytearray) else len(each[0]) for each in entries]
     return Words(
         tuple(term for term, _ in weighed),
         np.array([weight for _, weight in weighed], dtype=np.float64),
-        np.repeat(np.arange(len(weighed)), [len(slots) for slots, _ in entries]),
+        np.repeat(np.arange(len(weighed)), often),
         ids[rows],
-        np.array(counts, dtype=np.float64),
+        counts.astype(np.float64),
         lengths[rows].astype(np.float64),
     )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import random
 import time
 from pathlib import Path
 
@@ -216,3 +218,15 @@ def test_adding_costs_the_same_in_a_large_bank() -> None:
         return sorted(times)[50]
 
     assert fastest(20_000) < 5 * fastest(200)
+
+
+def test_the_garbage_collector_has_no_term_to_look_at() -> None:
+    index, rng = BM25(), random.Random(3)
+    units = [[f"{rng.random()}" for _ in range(20)] for _ in range(300)]
+    gc.collect()
+    before = len(gc.get_objects())
+    index.add(range(len(units)), units)
+    gc.collect()
+    assert len(gc.get_objects()) - before < 600, "6,000 terms in 300 units"
+    index.remove(range(0, 300, 2))
+    assert index.search([units[0][0], units[1][0]], 5)[0][0] == 1
