@@ -374,9 +374,9 @@ def kept_blocks(store: SqlStore, scope_id: int, space: str) -> dict[int, Block]:
     """The blocks of a scope's index by number, in the order in which they go on from each other."""
     blocks: dict[int, Block] = {}
     for number, data in store.index_blocks(scope_id, space).items():
-        about, arrays = unpacked(data, lambda told: told["stamp"][0] == FORM)
+        about, arrays = unpacked(data, lambda told: told["stamp"][:1] == [FORM])
         read = partial(_part, store, scope_id, space, number)
-        apart = {name: partial(read, name, size) for name, size in about.get("apart", {}).items()}
+        apart = {name: partial(read, name, size) for name, size in (about.get("apart", {}) if arrays else {}).items()}
         blocks[number] = Block(about, arrays.with_apart(apart))
     return dict(sorted(blocks.items(), key=lambda each: (each[1].start.passages, each[1].stop.passages)))
 

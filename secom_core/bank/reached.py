@@ -42,7 +42,7 @@ class Reached:
         return set(self._turns)
 
     def rows(self, session_ids: Collection[int]) -> Longs:
-        """Of those of the sessions that it has followed, by rising ids, the id, the last turn and the settled one."""
+        """For each of these sessions that it has followed, its id, the last turn and the settled one; by rising ids."""
         known = sorted(self._turns.keys() & session_ids)
         return np.array([(each, *self(each)) for each in known], dtype=np.int64).reshape(-1, 3)
 

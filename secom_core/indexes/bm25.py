@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Final
@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidInput
 from ..text.terms import is_pair, kept_variants, latin_language_of, terms
-from . import growing_postings as growing
-from .growing_postings import Postings, apart, joined
+from .growing_postings import GrowingPostings
 from .postings import Arrays, FrozenPostings, FrozenUnits, Ints, Longs, frozen, in_memory
 from .scoring import Entries, Words, words_of
 from .top import Ids, Scores, best, distinct
@@ -27,7 +26,6 @@ _COMMON_LANGUAGE: Final = 0.05
 _SPARE_SLOTS: Final = 1024
 _MANY: Final = 8
 """Of how many units one is to be written for it to be quicker to look through all terms than through units."""
-_NONE: Final = np.zeros(0, dtype=np.int32)
 # Measured by tracemalloc: objects, arrays with their room to grow, and their places in dictionaries.
 _TERM_BYTES: Final = 150
 _POSTING_BYTES: Final = 17
@@ -42,13 +40,13 @@ class BM25:
     makes up 5 % of the units or more, and counts once: as the variant that suits the unit best. Units and queries
     given as sequences of strings are taken as they are. Each different word of a query counts once, the 64 rarest.
 
-    Adding or removing a unit costs time proportional to its length, averaged over many; removing one also moves the
-    later postings of its terms. Searching costs time proportional to the postings of the query's terms. Calls must not
-    overlap with a change: whoever shares an index between threads holds a lock.
+    Adding, replacing or removing a unit costs time proportional to its length, averaged over many; searching costs
+    time proportional to the postings of the query's terms. Calls must not overlap with a change: whoever shares an
+    index between threads holds a lock.
     """
 
     def __init__(self) -> None:
-        self._postings: dict[str, Postings] = {}
+        self._postings = GrowingPostings()
         self._languages: Counter[str] = Counter()
         self._slot_of: dict[int, int] = {}
         self._terms_of: dict[int, tuple[str, ...]] = {}
@@ -91,17 +89,16 @@ class BM25:
     @property
     def nbytes(self) -> int:
         """About how many bytes it takes, found by counting what it holds, a term and a unit at a time."""
-        postings = sum(map(growing.units_of, self._postings.values()))
+        postings = _POSTING_BYTES * self._postings.nbytes // 8
         arrays = self._ids.nbytes + self._lengths.nbytes + self._kept.nbytes
-        return _TERM_BYTES * len(self._postings) + _POSTING_BYTES * postings + _UNIT_BYTES * len(self._slot_of) + arrays
+        return _TERM_BYTES * len(self._postings) + postings + _UNIT_BYTES * len(self._slot_of) + arrays
 
     def frequency(self, term: str) -> int:
         """How many units hold ``term``, a term as `secom_core.text.terms.terms` gives it."""
         if self._kept.thinned:
             return len(self._where(term)[0])
-        own = self._postings.get(term)
-        count = growing.units_of(own) if own is not None else 0
-        return count + len(self._kept.of(term)) if self._kept.stop else count
+        own = self._postings.units(term)
+        return own + len(self._kept.of(term)) if self._kept.stop else own
 
     def add(self, ids: Sequence[int], units: Sequence[str | Sequence[str]]) -> None:
         """Add units, or replace those whose id is known.
@@ -158,7 +155,7 @@ class BM25:
 
     def _entries_of(self, variants: tuple[str, ...]) -> Entries:
         """As `_occurrences`, not copied where they are as they are wanted already, which is so of most words."""
-        own = self._postings.get(variants[0]) if len(variants) == 1 and not self._kept.stop else None
+        own = self._postings.whole(variants[0]) if len(variants) == 1 and not self._kept.stop else None
         return self._occurrences(variants) if own is None else own
 
     def known(self, query: str | Sequence[str]) -> float:
@@ -207,9 +204,9 @@ class BM25:
 
     def _counted(self, query: str | Sequence[str]) -> list[tuple[tuple[str, ...], int]]:
         """The variants of each of the query's words, and how many units hold any of them."""
-        words, own = self._held(query), {} if self._kept.stop else self._postings
-        in_own = ((one, own.get(one[0]) if len(one) == 1 else None) for one in words)
-        return [(one, growing.units_of(it) if it is not None else self._frequency(one)) for one, it in in_own]
+        words, own = self._held(query), (lambda term: 0) if self._kept.stop else self._postings.units
+        # A part of an index has no postings of its own.
+        return [(one, (own(one[0]) if len(one) == 1 else 0) or self._frequency(one)) for one in words]
 
     def _frequency(self, variants: tuple[str, ...]) -> int:
         often = [count for count in map(self.frequency, variants) if count]
@@ -228,8 +225,7 @@ class BM25:
 
     def _where(self, term: str) -> tuple[Ints, Ints]:
         """The slots that hold a term, in rising order, and how often each does."""
-        own, entries = self._postings.get(term), self._kept.of(term)
-        slots, counts = apart(own) if own is not None else (_NONE, _NONE)
+        entries, (slots, counts) = self._kept.of(term), self._postings.of(term)
         if not len(entries):
             return slots, counts
         live = entries[self._lengths[entries[:, 0]] >= 0] if self._kept.thinned else entries
@@ -247,7 +243,7 @@ class BM25:
         counts = Counter(unit)
         slot = self._new_slot(unit_id, counts.total())
         for term, count in counts.items():
-            growing.append(self._postings.setdefault(term, bytearray()), slot, count)
+            self._postings.append(term, slot, count)
         self._terms_of[unit_id] = tuple(counts)
 
     def _discard(self, unit_id: int) -> None:
@@ -260,10 +256,7 @@ class BM25:
         self.gone.add(slot)
         self._kept.thinned |= slot < self._kept.stop
         for term in self._terms_of.pop(unit_id, ()):
-            postings = self._postings[term]
-            growing.discard(postings, slot)
-            if not postings:
-                del self._postings[term]
+            self._postings.discard(term, slot)
         language = self._language_of.pop(unit_id, None) if slot >= self._kept.stop else self._kept.language(slot)
         if language is not None:
             self._languages[language] -= 1
@@ -300,7 +293,7 @@ class BM25:
         places = np.full(self._used, -1, dtype=np.int32)
         places[live] = np.arange(len(live), dtype=np.int32)
         self._kept = self._kept.moved(places)
-        self._postings = {term: growing.renumbered(each, places) for term, each in self._postings.items()}
+        self._postings.renumber(places)
         self._slot_of = {unit_id: int(places[slot]) for unit_id, slot in self._slot_of.items()}
         room = np.full(max(16, len(live)), -1, dtype=np.int64)
         self._ids, self._used = np.concatenate([self._ids[live], room]), len(live)
@@ -369,14 +362,15 @@ class BM25:
 
     def _entries(self, slots: range) -> tuple[Longs, Ints]:
         """The digests and the entries of the terms of own units."""
-        digests, entries = joined(self._postings if len(slots) * _MANY > self._used else self._postings_of(slots))
+        postings = self._postings if len(slots) * _MANY > self._used else self._postings_of(slots)
+        digests, entries = postings.joined()
         return digests[entries[:, 0] >= slots.start], entries[entries[:, 0] >= slots.start]
 
-    def _postings_of(self, slots: range) -> dict[str, Postings]:
-        found = defaultdict[str, Postings](bytearray)
+    def _postings_of(self, slots: range) -> GrowingPostings:
+        found = GrowingPostings()
         for slot in slots:
             for term in self._terms_of[int(self._ids[slot])] if self._lengths[slot] >= 0 else ():
-                growing.append(found[term], slot, growing.count_of(self._postings[term], slot))
+                found.append(term, slot, self._postings.count(term, slot))
         return found
 
     def thaw(self, units: Arrays, runs: Sequence[FrozenPostings], languages: Mapping[str, int]) -> None:

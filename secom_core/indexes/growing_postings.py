@@ -1,11 +1,10 @@
-"""Where a term occurs, in an index that grows: slots, and how often each holds it."""
+"""Where terms occur, in an index that grows: slots, and how often each holds a term."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
 from struct import Struct
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
@@ -14,63 +13,103 @@ from .postings import Ints, Longs, digest_of
 _ENTRY_BYTES: Final = 8
 _SLOT_BITS: Final = 32
 _COUNT: Final = (1 << _SLOT_BITS) - 1
+_MOSTLY_GONE: Final = 2
+_NONE: Final = np.zeros(0, dtype=np.int32)
 _entry: Final = Struct("q").pack
 
-Postings: TypeAlias = bytearray
-"""Where one term occurs: by rising slots, how often in each; eight bytes an entry, the slot above the count.
 
-Plain bytes, as an index has some ten terms a turn, and the garbage collector follows no bytes: it looks at all that it
-follows while everything waits.
-"""
+class GrowingPostings:
+    """By term, the slots that hold it, in rising order, and how often each does.
+
+    The entries of a term are plain bytes, eight for each, with the slot above the count: an index has some ten terms a
+    turn, and the garbage collector, for which everything waits, does not look at bytes.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[str, bytearray] = {}
+        self._gone: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        """How many terms there are."""
+        return len(self._entries)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes all entries take."""
+        return sum(map(len, self._entries.values()))
+
+    def units(self, term: str) -> int:
+        """How many slots hold the term."""
+        found = len(self._entries.get(term, b"")) // _ENTRY_BYTES
+        return found - self._gone.get(term, 0) if self._gone else found
+
+    def append(self, term: str, slot: int, count: int) -> None:
+        """Note that a slot, higher than all before, holds the term so often."""
+        entries = self._entries.get(term)
+        if entries is None:
+            entries = self._entries[term] = bytearray()
+        entries += _entry(slot << _SLOT_BITS | count)
+
+    def discard(self, term: str, slot: int) -> None:
+        """Note that the unit of a slot that holds the term has gone; costs the same however many hold it, on average.
+
+        The entry stays, with a count of 0, until half of the term's have gone.
+        """
+        entries = self._entries[term]
+        with memoryview(entries).cast("q") as numbers:
+            numbers[bisect_left(numbers, slot << _SLOT_BITS)] = slot << _SLOT_BITS
+        gone = self._gone[term] = self._gone.get(term, 0) + 1
+        if gone * _MOSTLY_GONE >= len(entries) // _ENTRY_BYTES:
+            self._set(term, *self.of(term))
+
+    def count(self, term: str, slot: int) -> int:
+        """How often a slot holds a term that it does hold."""
+        with memoryview(self._entries[term]).cast("q") as numbers:
+            return int(numbers[bisect_left(numbers, slot << _SLOT_BITS)]) & _COUNT
+
+    def whole(self, term: str) -> bytearray | None:
+        """The entries of a term, as `apart` reads them; nothing where there are none, or units of some have gone."""
+        return self._entries.get(term) if term not in self._gone else None
+
+    def of(self, term: str) -> tuple[Ints, Ints]:
+        """The slots that hold a term, and how often each does."""
+        entries = self._entries.get(term)
+        if entries is None:
+            return _NONE, _NONE
+        slots, counts = apart(entries)
+        return (slots[counts > 0], counts[counts > 0]) if term in self._gone else (slots, counts)
+
+    def renumber(self, places: Ints) -> None:
+        """Give each slot the number at its place in ``places``."""
+        for term in list(self._entries):
+            slots, counts = self.of(term)
+            self._set(term, places[slots], counts)
+
+    def joined(self) -> tuple[Longs, Ints]:
+        """The digest of each entry's term, and the entries of all terms, as `FrozenPostings` reads them."""
+        entries = np.stack(apart(b"".join(self._entries.values())), axis=1)
+        digests = np.array([digest_of(term) for term in self._entries], dtype=np.int64)
+        digests = np.repeat(digests, [len(each) // _ENTRY_BYTES for each in self._entries.values()])
+        return digests[entries[:, 1] > 0], entries[entries[:, 1] > 0]
+
+    def _set(self, term: str, slots: Ints, counts: Ints) -> None:
+        self._gone.pop(term, None)
+        self._entries[term] = bytearray(together(slots, counts))
+        if not len(slots):
+            del self._entries[term]
 
 
-def units_of(postings: Postings) -> int:
-    """How many slots hold the term."""
-    return len(postings) // _ENTRY_BYTES
-
-
-def append(postings: Postings, slot: int, count: int) -> None:
-    """Note that a slot, higher than all before, holds the term so often."""
-    postings += _entry(slot << _SLOT_BITS | count)
-
-
-def discard(postings: Postings, slot: int) -> None:
-    """Note that the unit of a slot has gone."""
-    start = _place(postings, slot) * _ENTRY_BYTES
-    del postings[start : start + _ENTRY_BYTES]
-
-
-def count_of(postings: Postings, slot: int) -> int:
-    """How often a slot holds the term that does."""
-    place = _place(postings, slot)
-    with memoryview(postings).cast("q") as entries:
-        return int(entries[place]) & _COUNT
-
-
-def renumbered(postings: Postings, places: Ints) -> Postings:
-    """The same, with for each slot the number at its place in ``places``."""
-    slots, counts = apart(postings)
-    return bytearray(together(places[slots], counts).tobytes())
-
-
-def _place(postings: Postings, slot: int) -> int:
-    with memoryview(postings).cast("q") as entries:
-        return bisect_left(entries, slot << _SLOT_BITS)
-
-
-def together(slots: Ints, counts: Ints) -> Longs:
-    """Slots and counts as `Postings` has them."""
-    return np.asarray(slots.astype(np.int64) << _SLOT_BITS | counts)
+def together(slots: Ints, counts: Ints) -> bytes:
+    """Slots and counts as the bytes of entries."""
+    return (slots.astype(np.int64) << _SLOT_BITS | counts).tobytes()
 
 
 def apart(entries: bytes | bytearray) -> tuple[Ints, Ints]:
-    """The slots and the counts of entries as `Postings` has them; copies, as no bytes grow while numpy looks in."""
+    """The slots and the counts of entries; copies, as no bytes can grow while numpy looks into them."""
     numbers = np.frombuffer(entries, dtype=np.int64)
     return (numbers >> _SLOT_BITS).astype(np.int32), (numbers & _COUNT).astype(np.int32)
 
 
-def joined(of_terms: Mapping[str, Postings]) -> tuple[Longs, Ints]:
-    """The digest of each entry's term, and the entries of all terms, as `FrozenPostings` reads them."""
-    entries = np.stack(apart(b"".join(of_terms.values())), axis=1)
-    digests = np.array([digest_of(term) for term in of_terms], dtype=np.int64)
-    return np.repeat(digests, list(map(units_of, of_terms.values()))), entries
+def entries_in(entries: bytes | bytearray) -> int:
+    """How many entries these bytes have."""
+    return len(entries) // _ENTRY_BYTES

@@ -20,11 +20,11 @@ _KINDS_OF_WHOLE: Final = ("|i1", "<i2", "<i4", "<i8")
 _KINDS: Final = frozenset({*_KINDS_OF_WHOLE, "<f8", "<f4"})
 
 PLAIN, STEPS, PLACES, SPARSE, ROWS = 0, 1, 2, 3, 4
-"""How numbers are kept: as they are; as how much more each is than the one before, or than its own place; or those
-alone that are not as most are, or not by as much more than their places as most are."""
+"""How numbers are kept: as they are; as the difference from the number before, or from their place; or, where most are
+equal, the others alone; or, where most differ from their place by the same, the others alone."""
 
 _WAYS: Final = ((PLAIN, 0), (STEPS, 0), (PLACES, 1), (SPARSE, 2), (ROWS, 2))
-"""And of how many arrays those that are told apart are."""
+"""Each way, and how many arrays hold the numbers that are kept apart."""
 
 _NOWHERE, _ODD = -128, -127
 """What stands for -1, and for a number that is told apart, where numbers are kept by their places."""
@@ -83,7 +83,9 @@ def _as_most_are(array: npt.NDArray[Any], way: int, alike: npt.NDArray[Any]) -> 
     # What more than half are is in the middle.
     usual = int(ordered[len(ordered) // 2])
     others = np.flatnonzero(alike != usual)
-    if len(others) * _FEW_ODD > len(array) or (way == ROWS and abs(usual) > _FARTHEST):
+    limits = np.iinfo(array.dtype)
+    is_far = way == ROWS and not max(limits.min, -_FARTHEST) <= usual <= min(limits.max, _FARTHEST)
+    if len(others) * _FEW_ODD > len(array) or is_far:
         return None
     return _Narrow(array[:0], usual, way, (others.astype(np.int64), array[others].astype(np.int64)))
 
@@ -113,7 +115,8 @@ def _by_places(array: npt.NDArray[Any]) -> _Narrow | None:
     if abs(base) > _FARTHEST:
         return None
     apart -= base
-    is_odd = there & (np.abs(apart) > -_ODD - 1)
+    # No absolute values: the least number has none.
+    is_odd = there & ((apart <= _ODD) | (apart >= -_ODD))
     if np.count_nonzero(is_odd) * _FEW_ODD > len(numbers):
         return None
     kept = np.where(is_odd, _ODD, np.where(there, apart, _NOWHERE)).astype(np.int8)
@@ -121,7 +124,9 @@ def _by_places(array: npt.NDArray[Any]) -> _Narrow | None:
 
 
 def _widened(each: _Kept, narrow: _Narrow, out: npt.NDArray[Any]) -> None:
-    """Write into ``out`` what `_narrowed` was given."""
+    """Write into ``out`` what `_narrowed` was given; `ValueError` where that has another shape."""
+    if out.shape != each.shape:
+        raise ValueError(f"an array of the shape {each.shape} is not of {out.shape}")
     kept, base = narrow.kept, np.array(narrow.base, dtype=each.kind)
     if narrow.way == ROWS:
         places, numbers = narrow.odd
@@ -161,7 +166,8 @@ def _widened_at(each: _Kept, narrow: _Narrow, places: npt.NDArray[np.int64]) -> 
         found: npt.NDArray[Any] = np.add(places + narrow.base, kept).astype(each.kind)
         found[kept == _NOWHERE] = -1
         is_odd = kept == _ODD
-        found[is_odd] = narrow.odd[0][np.searchsorted(np.flatnonzero(narrow.kept == _ODD), places[is_odd])]
+        if is_odd.any():
+            found[is_odd] = narrow.odd[0][np.searchsorted(np.flatnonzero(narrow.kept == _ODD), places[is_odd])]
         return found
     return kept if each.is_as_kept else np.asarray(np.add(kept, narrow.base, casting="unsafe", dtype=each.kind))
 
@@ -190,6 +196,8 @@ class _Kept:
             raise ValueError(f"arrays are of {sorted(_KINDS)}, not {kind!r} and {kept_as!r}, {way!r}, {odd!r}")
         if not all(isinstance(each, int) and each >= 0 for each in (*shape, *odd)):
             raise ValueError(f"an array cannot have the shape {shape!r}, and {odd!r} numbers told apart")
+        if not isinstance(base, int):
+            raise TypeError(f"what is taken off an array's numbers is a whole number, not {base!r}")
         # Whether it is within bounds.
         np.array(base, dtype=kind)
         return cls(kind, tuple(shape), kept_as, base, way, tuple(odd), place)
@@ -273,20 +281,25 @@ class PackedArrays(Mapping[str, npt.NDArray[Any]]):
             raise IndexError(f"{name!r} has {kept.shape[0]:,} numbers, and none at {int(places.max()):,}")
         return _widened_at(kept, kept.read(self._data), places)
 
-    def may_differ(self, name: str, first: int) -> npt.NDArray[np.bool_]:
-        """Of each number of an array, whether it may be another than ``first`` and its place together.
+    def may_differ(self, name: str, first: int, size: int) -> npt.NDArray[np.bool_]:
+        """Of each number of an array, whether it may be another than the sum of ``first`` and its place.
 
         Where it is not kept by its place, all may.
+
+        Raises:
+            ValueError: the array does not have so many numbers.
         """
         kept = self._kept[name]
+        if kept.shape != (size,):
+            raise ValueError(f"{name!r} has the shape {kept.shape}, not {(size,)}")
         narrow, step = kept.read(self._data), first - kept.base
         if kept.way == ROWS and not step:
-            found = np.zeros(kept.shape, dtype=np.bool_)
+            found = np.zeros(size, dtype=np.bool_)
             found[narrow.odd[0]] = True
             return found
         if kept.way == PLACES and _ODD < step < -_ODD:
             return np.asarray(narrow.kept != step)
-        return np.ones(kept.shape, dtype=np.bool_)
+        return np.ones(size, dtype=np.bool_)
 
     def __iter__(self) -> Iterator[str]:
         yield from self._kept
@@ -319,5 +332,5 @@ def unpacked(
         if place > len(data):
             raise ValueError(f"arrays of {place:,} bytes are not in {len(data):,}")
         return head["about"], PackedArrays(data, arrays)
-    except (struct.error, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+    except (struct.error, LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
         raise StaleIndex(f"the index that is kept with the bank is damaged: {error}") from error

@@ -8,12 +8,12 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from .growing_postings import Postings, apart, together, units_of
+from .growing_postings import apart, entries_in, together
 from .postings import Ints
 from .top import Ids, Scores
 
-Entries: TypeAlias = Postings | tuple[Ints, Ints]
-"""The slots that hold a word, in rising order, and how often each does."""
+Entries: TypeAlias = bytearray | tuple[Ints, Ints]
+"""The slots that hold a word, in rising order, and how often each does; as `GrowingPostings` has them, or apart."""
 
 _K1: Final = 1.5
 _B: Final = 0.75
@@ -57,13 +57,12 @@ def words_of(weighed: Sequence[tuple[str, float]], entries: Sequence[Entries], i
         ids: of the units, by slot.
         lengths: how many terms each unit has, by slot.
     """
-    whole = b"".join(each if isinstance(each, bytearray) else together(*each).tobytes() for each in entries)
-    rows, counts = apart(whole)
-    often = [units_of(each) if isinstance(each, bytearray) else len(each[0]) for each in entries]
+    parts = [each if isinstance(each, bytearray) else together(*each) for each in entries]
+    rows, counts = apart(b"".join(parts))
     return Words(
         tuple(term for term, _ in weighed),
         np.array([weight for _, weight in weighed], dtype=np.float64),
-        np.repeat(np.arange(len(weighed)), often),
+        np.repeat(np.arange(len(weighed)), list(map(entries_in, parts))),
         ids[rows],
         counts.astype(np.float64),
         lengths[rows].astype(np.float64),

@@ -28,11 +28,11 @@ class ColumnSource(Protocol):
         ...
 
     def reader_at(self, numbers: Longs, /) -> ColumnReader:
-        """What writes of a column what it has at some rows, none of them below 0, without the others being made."""
+        """A function that writes what a column has at some rows, none of them below 0, and does not make the others."""
         ...
 
     def apart(self, name: str, step: int, /) -> Longs:
-        """The rows, in order, at which a column of rows is not by ``step`` more than the row itself."""
+        """The rows for which a column does not have the row itself plus ``step``, in rising order."""
         ...
 
 
@@ -51,7 +51,7 @@ class HeldColumns:
         column[...] = self._columns[name]
 
     def reader_at(self, numbers: Longs, /) -> ColumnReader:
-        """What writes of a column what it has at some rows."""
+        """A function that writes what a column has at some rows."""
 
         def read(found: npt.NDArray[Any], name: str) -> None:
             found[...] = self._columns[name][numbers]
@@ -59,7 +59,7 @@ class HeldColumns:
         return read
 
     def apart(self, name: str, step: int, /) -> Longs:
-        """The rows, in order, at which a column of rows is not by ``step`` more than the row itself."""
+        """The rows for which a column does not have the row itself plus ``step``, in rising order."""
         column = self._columns[name]
         return np.flatnonzero(column != np.arange(step, len(column) + step))
 
@@ -67,8 +67,11 @@ class HeldColumns:
 _MANY: Final = 50_000
 """From how many rows on a column is not made whole for a few of them, which would take longer than all else."""
 
+_FEW: Final = 100
+"""Of how many rows one is asked for at most: of more, a part takes longer than the whole."""
+
 _OFTEN: Final = 6
-"""How often parts of a column are asked for before it is made whole: a part takes about a sixth of the time."""
+"""How often parts of a column are asked for before it is made whole: one takes about a sixth of the time."""
 
 _OF_A_QUERY, _HIGHEST = 8, 31 << 20
 
@@ -183,7 +186,7 @@ class ColumnsAt(_Named):
 
     Args:
         columns: the columns.
-        rows: the rows, of any shape; at one below 0 there is anything.
+        rows: the rows, of any shape; where there are any rows, one may be -1, and what is there means nothing.
     """
 
     def __init__(self, columns: Columns, rows: Longs) -> None:
@@ -194,7 +197,7 @@ class ColumnsAt(_Named):
     def __getattr__(self, name: str) -> npt.NDArray[Any]:
         if name not in _KINDS:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        source = self._columns.source_of(name)
+        source = self._columns.source_of(name, self._rows.size)
         found = getattr(self._columns, name)[self._rows] if source is None else self._found(source, name)
         self.__dict__[name] = found
         return found
@@ -249,15 +252,15 @@ class Columns(_Named):
         """What the columns have at some rows; of many, one that is on disk is read there alone, the first few times."""
         return ColumnsAt(self, rows)
 
-    def source_of(self, name: str) -> ColumnSource | None:
-        """Where a column is to be read at the rows that are asked for; nothing where it is made whole."""
-        if name in self._held or self._size < _MANY:
+    def source_of(self, name: str, rows: int) -> ColumnSource | None:
+        """Where a column is to be read at so many rows that are asked for; nothing where it is made whole."""
+        if name in self._held or self._size < _MANY or rows * _FEW > self._size:
             return None
         self._asked[name] += 1
         return self._source if self._asked[name] <= _OFTEN else None
 
     def _apart(self, name: str, step: int) -> Longs:
-        """The rows, in order, at which a column of rows is not by ``step`` more than the row itself."""
+        """The rows for which a column does not have the row itself plus ``step``, in rising order."""
         if name not in self._held and self._source is not None:
             return self._source.apart(name, step)
         return HeldColumns({name: getattr(self, name)}).apart(name, step)

@@ -103,13 +103,13 @@ class Merged(Mapping[str, npt.NDArray[Any]]):
                     column[part.older], new[...] = said[: len(part.older)], said[len(part.older) :]
 
     def reader_at(self, numbers: Longs) -> ColumnReader:
-        """What writes of a column what it has at some numbers, without the others being made.
+        """A function that writes what a column has at some numbers, and does not make the others.
 
         Args:
             numbers: in any order; none below 0. Shape ``(n,)``.
 
         Returns:
-            It writes the column of a name into an array of shape ``(n,)``, and raises `StaleIndex` as `copy_to`.
+            The function, of an array of shape ``(n,)`` and a column's name; it raises `StaleIndex` as `copy_to` does.
         """
         of_part = np.searchsorted([part.start for part in self._parts], numbers, side="right") - 1
         asked: list[tuple[_Part, Longs, Longs]] = []
@@ -117,8 +117,11 @@ class Merged(Mapping[str, npt.NDArray[Any]]):
             ours = np.flatnonzero(of_part == at)
             if len(ours):
                 asked.append((part, ours, part.places(numbers[ours])))
-            if len(part.older) and len(again := np.flatnonzero(np.isin(numbers, part.older))):
-                asked.append((part, again, np.searchsorted(part.older, numbers[again])))
+            if len(part.older):
+                # A few numbers are looked up among many, and not the other way round.
+                places = np.minimum(np.searchsorted(part.older, numbers), len(part.older) - 1)
+                again = np.flatnonzero(part.older[places] == numbers)
+                asked += [(part, again, places[again])] if len(again) else []
 
         def read(found: npt.NDArray[Any], name: str) -> None:
             with fitting():
@@ -128,16 +131,17 @@ class Merged(Mapping[str, npt.NDArray[Any]]):
         return read
 
     def apart(self, name: str, step: int) -> Longs:
-        """The numbers at which a column of whole numbers is not by ``step`` more than the number itself, in order."""
+        """The numbers for which a column does not have the number itself plus ``step``, in rising order."""
         is_apart = np.zeros(self.numbers, dtype=np.bool_)
         with fitting():
             for part in self._parts:
                 first, arrays = part.start - len(part.older) + step, part.arrays
+                size = part.stop - part.start + len(part.older)
                 if isinstance(arrays, PackedArrays):
-                    may_be = arrays.may_differ(self._prefix + name, first)
+                    may_be = arrays.may_differ(self._prefix + name, first, size)
+                    is_apart[part.start : part.stop] = may_be[len(part.older) :]
                 else:
-                    may_be = np.ones(len(arrays[self._prefix + name]), dtype=np.bool_)
-                is_apart[part.start : part.stop] = may_be[len(part.older) :]
+                    is_apart[part.start : part.stop] = True
                 is_apart[part.older] = True
         found = np.flatnonzero(is_apart)
         values = np.empty(len(found), dtype=np.int64)

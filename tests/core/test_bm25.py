@@ -10,9 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from lexical_oracle import oracle
 
 from secom_core.indexes.bm25 import BM25
+from secom_core.indexes.growing_postings import GrowingPostings, apart
 from secom_core.text.terms import terms
 
 LOCOMO = Path(__file__).parents[2].parent / "shared" / "data" / "locomo"
@@ -230,3 +233,26 @@ def test_the_garbage_collector_has_no_term_to_look_at() -> None:
     assert len(gc.get_objects()) - before < 600, "6,000 terms in 300 units"
     index.remove(range(0, 300, 2))
     assert index.search([units[0][0], units[1][0]], 5)[0][0] == 1
+
+
+@given(st.lists(st.tuples(st.booleans(), st.sampled_from("ab"), st.integers(1, 9)), max_size=60))
+def test_postings_are_those_of_the_units_that_are_left(steps: list[tuple[bool, str, int]]) -> None:
+    postings, held = GrowingPostings(), {"a": dict[int, int](), "b": dict[int, int]()}
+    for slot, (comes, term, count) in enumerate(steps):
+        if comes:
+            postings.append(term, slot, count)
+            held[term][slot] = count
+        elif held[term]:
+            gone = list(held[term])[count % len(held[term])]
+            postings.discard(term, gone)
+            del held[term][gone]
+    for term, of_term in held.items():
+        slots, counts = postings.of(term)
+        assert (slots.tolist(), counts.tolist()) == (list(of_term), list(of_term.values()))
+        assert postings.units(term) == len(of_term)
+        assert [postings.count(term, slot) for slot in of_term] == list(of_term.values())
+        whole = postings.whole(term)
+        assert whole is None or apart(whole)[0].tolist() == list(of_term)
+    _, entries = postings.joined()
+    assert sorted(map(tuple, entries.tolist())) == sorted(each for of in held.values() for each in of.items())
+    assert postings.nbytes <= 2 * 8 * sum(map(len, held.values()))
