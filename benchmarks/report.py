@@ -859,9 +859,9 @@ SECTIONS = {
         cold,
         "`benchmarks.cold`: the time from opening the bank to a block of 1,000 tokens, medians of five new processes, "
         "with exchanges of about 50 words. *Without the index*: no index is stored with the bank yet. *Forget, "
-        "recall*: the time to forget one turn and recall again. The row of 100,000 with vectors is of an older run. A "
-        "million without vectors, in 21 starts of a bank built the same way (`--turns 1000000`, which takes an hour): "
-        "298 to 786 ms, the middle 332.",
+        "recall*: the time to forget one turn and recall again. The row of 100,000 with vectors was measured beside "
+        "another job. A million without vectors, in 21 starts of a bank built the same way (`--turns 1000000`, which "
+        "takes an hour): 303 to 832 ms, the middle 332.",
     ),
     "Does a long run leak memory or files?": (
         soak,
