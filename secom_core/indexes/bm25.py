@@ -89,9 +89,9 @@ class BM25:
     @property
     def nbytes(self) -> int:
         """About how many bytes it takes, found by counting what it holds, a term and a unit at a time."""
-        postings = _POSTING_BYTES * self._postings.nbytes // 8
+        postings = _TERM_BYTES * len(self._postings) + _POSTING_BYTES * self._postings.entries
         arrays = self._ids.nbytes + self._lengths.nbytes + self._kept.nbytes
-        return _TERM_BYTES * len(self._postings) + postings + _UNIT_BYTES * len(self._slot_of) + arrays
+        return postings + _UNIT_BYTES * len(self._slot_of) + arrays
 
     def frequency(self, term: str) -> int:
         """How many units hold ``term``, a term as `secom_core.text.terms.terms` gives it."""

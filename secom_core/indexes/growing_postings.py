@@ -14,6 +14,7 @@ _ENTRY_BYTES: Final = 8
 _SLOT_BITS: Final = 32
 _COUNT: Final = (1 << _SLOT_BITS) - 1
 _MOSTLY_GONE: Final = 2
+"""Of how many entries one may be of a unit that has gone: from half on, they are squeezed out."""
 _NONE: Final = np.zeros(0, dtype=np.int32)
 _entry: Final = Struct("q").pack
 
@@ -34,13 +35,13 @@ class GrowingPostings:
         return len(self._entries)
 
     @property
-    def nbytes(self) -> int:
-        """How many bytes all entries take."""
-        return sum(map(len, self._entries.values()))
+    def entries(self) -> int:
+        """How many entries all terms have, those of units that have gone too."""
+        return sum(map(entries_in, self._entries.values()))
 
     def units(self, term: str) -> int:
         """How many slots hold the term."""
-        found = len(self._entries.get(term, b"")) // _ENTRY_BYTES
+        found = entries_in(self._entries.get(term, b""))
         return found - self._gone.get(term, 0) if self._gone else found
 
     def append(self, term: str, slot: int, count: int) -> None:
@@ -57,9 +58,9 @@ class GrowingPostings:
         """
         entries = self._entries[term]
         with memoryview(entries).cast("q") as numbers:
-            numbers[bisect_left(numbers, slot << _SLOT_BITS)] = slot << _SLOT_BITS
+            numbers[bisect_left(numbers, slot << _SLOT_BITS)] &= ~_COUNT
         gone = self._gone[term] = self._gone.get(term, 0) + 1
-        if gone * _MOSTLY_GONE >= len(entries) // _ENTRY_BYTES:
+        if gone * _MOSTLY_GONE >= entries_in(entries):
             self._set(term, *self.of(term))
 
     def count(self, term: str, slot: int) -> int:
@@ -89,7 +90,7 @@ class GrowingPostings:
         """The digest of each entry's term, and the entries of all terms, as `FrozenPostings` reads them."""
         entries = np.stack(apart(b"".join(self._entries.values())), axis=1)
         digests = np.array([digest_of(term) for term in self._entries], dtype=np.int64)
-        digests = np.repeat(digests, [len(each) // _ENTRY_BYTES for each in self._entries.values()])
+        digests = np.repeat(digests, list(map(entries_in, self._entries.values())))
         return digests[entries[:, 1] > 0], entries[entries[:, 1] > 0]
 
     def _set(self, term: str, slots: Ints, counts: Ints) -> None:

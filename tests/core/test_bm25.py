@@ -255,4 +255,4 @@ def test_postings_are_those_of_the_units_that_are_left(steps: list[tuple[bool, s
         assert whole is None or apart(whole)[0].tolist() == list(of_term)
     _, entries = postings.joined()
     assert sorted(map(tuple, entries.tolist())) == sorted(each for of in held.values() for each in of.items())
-    assert postings.nbytes <= 2 * 8 * sum(map(len, held.values()))
+    assert postings.entries <= 2 * sum(map(len, held.values()))
