@@ -71,7 +71,7 @@ _FEW: Final = 100
 """Of how many rows one is asked for at most: of more, a part takes longer than the whole."""
 
 _OFTEN: Final = 6
-"""How often parts of a column are asked for before it is made whole: one takes about a sixth of the time."""
+"""How often parts of a column are asked for before it is made whole: by then, whoever asks goes on asking."""
 
 _OF_A_QUERY, _HIGHEST = 8, 31 << 20
 
