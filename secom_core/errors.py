@@ -24,7 +24,10 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TypeVar
+
+from .processes import interpreter
 
 T = TypeVar("T")
 _SHOWN = 200
@@ -165,16 +168,18 @@ def warn_degraded(what: str, error: BaseException | None = None) -> None:
     warnings.warn(what if error is None else f"{what}: {error}", DegradedWarning, stacklevel=callers[0])
 
 
-def attempted(part: str, make: Callable[[], T], what: str) -> T | None:
+def attempted(part: str, make: Callable[[], T], what: str, *, waits: bool = True) -> T | None:
     """What ``make`` gives; nothing where it raises anything, with a `DegradedWarning` that names the cause.
 
     Args:
         part: somebody else's part that is called, such as ``"the embedder"``.
         make: calls it.
         what: what failed, and what takes over.
+        waits: whether it may wait for anything, while other threads get on.
     """
     try:
-        return make()
+        with interpreter.put_down() if waits else nullcontext():
+            return make()
     except Exception as error:  # noqa: BLE001 - anybody's part may raise anything
         cause = str(error) if isinstance(error, ModelError) else f"{part} raised {type(error).__name__}: {error}"
         warn_degraded(f"{what}: {cause}")

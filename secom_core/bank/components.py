@@ -59,6 +59,8 @@ class Components:
         counted = self.spending.of_part
         parts = replace(parts, segmenter=counted(parts.segmenter), summaries=counted(parts.summaries))
         self._parts, self._store = parts, store
+        self.is_local = store.is_sqlite
+        """Whether the store is in this process, and no server."""
         self.writers: WeakSet[WriterHealth] = WeakSet()
         store.make_missing(tables_of_others())
         size = parts.max_scopes or _CACHED

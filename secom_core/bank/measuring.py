@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from ..memory import Recall
+from ..processes import interpreter
 from ..telemetry.spans import Span
 from .capabilities import Capabilities
 from .records import Remembered
@@ -23,7 +25,10 @@ def measured(name: str) -> Callable[[Callable[Concatenate[B, P], T]], Callable[C
     def decorated(method: Callable[Concatenate[B, P], T]) -> Callable[Concatenate[B, P], T]:
         @wraps(method)
         def timed(bank: B, /, *args: P.args, **kwargs: P.kwargs) -> T:
-            with bank._inside.operations.measured(name) as (operation, span):
+            inside = bank._inside
+            # A server is waited for, mostly.
+            baton = interpreter.held(soon=name == "recall") if inside.is_local else nullcontext()
+            with inside.operations.measured(name) as (operation, span), baton:
                 found: Any = method(bank, *args, **kwargs)
                 _describe(span, found)
                 if isinstance(found, (Recall, Remembered)):

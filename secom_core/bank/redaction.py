@@ -8,6 +8,7 @@ from typing import Any
 
 from ..conversation import Message
 from ..errors import InvalidInput, shorten
+from ..processes import interpreter
 
 Redact = Callable[[str], str]
 """Gives a text without what must not be kept. It is called with every text, more than once with some."""
@@ -31,8 +32,9 @@ def redacted_message(message: Message, redact: Redact | None) -> Message:
     """The message with its text, and every text in its metadata, redacted; names, roles and ids stay as they are."""
     if redact is None:
         return message
-    about = _inside(message.metadata, redact)
-    return replace(message, text=redacted_text(message.text, redact), metadata=about)
+    with interpreter.put_down():
+        about = _inside(message.metadata, redact)
+        return replace(message, text=redacted_text(message.text, redact), metadata=about)
 
 
 def _inside(value: Any, redact: Redact) -> Any:

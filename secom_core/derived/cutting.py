@@ -81,8 +81,10 @@ def _by_words_if_failing(segmenter: Segmenter, turns: Sequence[Turn]) -> tuple[l
 def _attempted(
     segmenter: Segmenter, make: Callable[[Sequence[Turn]], list[Segment]], turns: Sequence[Turn], what: str
 ) -> list[Segment] | None:
-    part = f"the segmenter {type(segmenter).__name__}"
-    return attempted(part, lambda: check_partition(make(turns), len(turns)), what)
+    from ..segmenters.lexical import LexicalSegmenter
+
+    part, waits = f"the segmenter {type(segmenter).__name__}", type(segmenter) is not LexicalSegmenter
+    return attempted(part, lambda: check_partition(make(turns), len(turns)), what, waits=waits)
 
 
 def _before_the_last(old: Sequence[MemoryRow], tail: Sequence[Turn]) -> tuple[Sequence[MemoryRow], int]:

@@ -29,7 +29,7 @@ from itertools import repeat
 from typing import Any, Final, Protocol, TypeVar, cast, runtime_checkable
 
 from ..errors import ContextTooLong, InvalidInput, ModelError
-from ..processes import ForkLock
+from ..processes import ForkLock, interpreter
 from ..telemetry import count_model_call, staged
 from ..text.terms import count_tokens
 from .limits import note_too_long
@@ -140,7 +140,8 @@ class Metered:
         """Answer the prompt, or raise what the model raises; counted either way."""
         reply = ""
         try:
-            reply = self._model.complete(prompt)
+            with interpreter.put_down():
+                reply = self._model.complete(prompt)
             return reply
         finally:
             tokens_in = self._counter(prompt.text) + self._counter(prompt.system or "")
@@ -210,7 +211,8 @@ def _in_threads(ask: Callable[[Prompt], Outcome], prompts: Sequence[Prompt], lim
         return list(map(ask, prompts))
     # A context cannot be entered twice at once, so each call has a copy of the caller's.
     contexts = [copy_context() for _ in prompts]
-    with ThreadPoolExecutor(min(limit, len(prompts)), thread_name_prefix="secom-ask") as pool:
+    pool = ThreadPoolExecutor(min(limit, len(prompts)), thread_name_prefix="secom-ask")
+    with interpreter.put_down(), pool:
         return list(pool.map(Context.run, contexts, repeat(ask), prompts))
 
 

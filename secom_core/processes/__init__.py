@@ -1,7 +1,11 @@
-"""What stands where a process forks, as servers and task queues do that load an application once for all workers."""
+"""What stands where a process forks, as servers and task queues do that load an application once for all workers; and
+threads that take turns.
+"""
 
 from __future__ import annotations
 
-from .forks import FairLock, ForkGate, ForkLock, ForkWorker, in_child
+from .baton import interpreter
+from .fair_lock import FairLock
+from .forks import ForkGate, ForkLock, ForkWorker, in_child
 
-__all__ = ["FairLock", "ForkGate", "ForkLock", "ForkWorker", "in_child"]
+__all__ = ["FairLock", "ForkGate", "ForkLock", "ForkWorker", "in_child", "interpreter"]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..errors import StoreError
+from ..processes import interpreter
 
 # SQLite itself uses it where the system has it.
 _sync: Final[Callable[[int], None] | None] = getattr(os, "fdatasync", None)
@@ -35,7 +36,8 @@ def sync_log(path: str) -> None:
         # It was written into the file, which was synced then.
         return
     try:
-        _sync(log)
+        with interpreter.put_down():
+            _sync(log)
     except OSError as error:
         raise StoreError(
             f"the store at {path} could not be put on disk ({error.strerror}): what was written may be lost if the "

@@ -17,7 +17,7 @@ from ..conversation import Scope, Turn
 from ..derived.scope_states import ScopeState, ScopeStates
 from ..derived.segments import memories_of, searched_texts
 from ..errors import ModelError, StoreError, warn_degraded
-from ..processes import ForkLock
+from ..processes import ForkLock, interpreter
 from ..protocols import VectorStore
 from ..stores.digests import digest
 from ..stores.rows import ScopeRow
@@ -217,7 +217,8 @@ class VectorStoreSync:
 def _called(method: Callable[..., T], *args: Any) -> T:
     """What a method of the vector store gives; its failure is told from one of the bank's own store."""
     try:
-        return method(*args)
+        with interpreter.put_down():
+            return method(*args)
     except (StoreError, ModelError) as error:
         raise _Failed(str(error)) from error
 

@@ -1,0 +1,341 @@
+"""Threads of one process work one after the other, and none waits for one that waits for something else."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from secom_core import MemoryBank
+from secom_core.llm.flow import Metered, Prompt, run
+from secom_core.processes import FairLock, interpreter
+from secom_core.processes.baton import Baton
+from secom_core.stores.log_syncing import sync_log
+from secom_core.vector_stores.sync import _called
+
+NEVER = 3600.0
+PATIENCE_S = 20.0
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.001)
+
+
+@contextmanager
+def threads(*works: Callable[[], object]) -> Iterator[None]:
+    started = [threading.Thread(target=work) for work in works]
+    for thread in started:
+        thread.start()
+    yield
+    for thread in started:
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+
+
+def waiting(baton: Baton, then: Callable[[], object], *, soon: bool = False) -> threading.Thread:
+    """A thread that waits for the baton by now."""
+    before = len(baton._soon) + len(baton._later)
+
+    def wait() -> None:
+        with baton.held(soon=soon):
+            then()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    eventually(lambda: len(baton._soon) + len(baton._later) > before)
+    return thread
+
+
+def order_of(baton: Baton, kinds: str) -> str:
+    """In which order threads get it that come in this one, while this thread has it: ``s`` has to be soon."""
+    order = list[str]()
+    with baton.held():
+        started = [
+            waiting(baton, lambda name=kind + str(number): order.append(name), soon=kind == "s")  # type: ignore[misc]
+            for number, kind in enumerate(kinds)
+        ]
+    for thread in started:
+        thread.join(PATIENCE_S)
+    return " ".join(order)
+
+
+def test_one_thread_has_it_at_a_time_in_the_order_in_which_they_came() -> None:
+    assert order_of(Baton(NEVER), "llll") == "l0 l1 l2 l3"
+
+
+def test_who_is_waited_for_comes_first_but_not_always() -> None:
+    assert order_of(Baton(NEVER), "llsssssss") == "s2 s3 s4 l0 s5 s6 s7 l1 s8"
+
+
+def test_a_call_within_a_call_does_not_wait_for_it() -> None:
+    baton = Baton(NEVER)
+    with baton.held(), baton.held(soon=True):
+        pass
+    with baton.held():
+        pass
+
+
+def test_it_is_handed_on_where_a_call_fails() -> None:
+    baton = Baton(NEVER)
+    with pytest.raises(ZeroDivisionError), baton.held():
+        raise ZeroDivisionError
+    with threads(lambda: order_of(baton, "l")):
+        pass
+
+
+def test_who_keeps_it_too_long_loses_it_and_goes_on() -> None:
+    baton, came = Baton(0.02), threading.Event()
+
+    def next_one() -> None:
+        with baton.held():
+            came.set()
+
+    with baton.held(), threads(next_one, next_one, next_one):
+        assert came.wait(PATIENCE_S)
+    # It hands on nothing that it no longer has.
+    assert order_of(baton, "ls") == "s1 l0"
+
+
+def test_it_is_put_down_while_a_thread_waits_and_taken_up_before_all_others() -> None:
+    baton, order = Baton(NEVER), list[str]()
+    with baton.held():
+        other = waiting(baton, lambda: order.append("other"))
+        with baton.put_down():
+            eventually(lambda: order == ["other"])
+        order.append("mine")
+    other.join(PATIENCE_S)
+    with baton.put_down():
+        order.append("without")
+    assert order == ["other", "mine", "without"]
+
+
+def test_it_moves_on_from_a_thread_that_ended_while_it_waited() -> None:
+    baton = Baton(0.02)
+    # As an interrupted thread leaves it: in line, and nobody's any more.
+    dead = threading.Lock()
+    dead.acquire()
+    baton._later.append(dead)
+    with baton.held():
+        pass
+    assert baton._holder is dead
+    with threads(lambda: order_of(baton, "")), baton.held():
+        pass
+
+
+def test_many_threads_in_any_order_end_with_nobody_who_has_it() -> None:
+    baton, inside, most = Baton(NEVER), 0, 0
+
+    def work(seed: int) -> None:
+        nonlocal inside, most
+        for number in range(100):
+            with baton.held(soon=(seed + number) % 3 == 0):
+                inside += 1
+                most = max(most, inside)
+                inside -= 1
+                if number % 5 == 0:
+                    with baton.put_down():
+                        time.sleep(0.0001)
+                    inside += 1
+                    most = max(most, inside)
+                    inside -= 1
+
+    with threads(*(lambda seed=seed: work(seed) for seed in range(12))):  # type: ignore[misc]
+        pass
+    assert most == 1
+    assert baton._holder is None
+    assert not baton._soon
+    assert not baton._later
+
+
+def remembers(place: Path) -> None:
+    with MemoryBank.open(place) as bank:
+        bank.remember(("child",), [("user", "I was forked.")], session="s")
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_child_does_not_wait_for_a_thread_that_it_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interpreter, "_longest", NEVER)
+    held, forked = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with interpreter.held():
+            held.set()
+            forked.wait(PATIENCE_S)
+
+    with threads(hold):
+        assert held.wait(PATIENCE_S)
+        child = multiprocessing.get_context("fork").Process(target=remembers, args=(tmp_path / "memory.db",))
+        child.start()
+        child.join(PATIENCE_S)
+        forked.set()
+    assert child.exitcode == 0
+
+
+# -- what waits for something else puts it down -----------------------------------------------------------------------
+
+
+class Meeting:
+    """Where two threads are at the same time; two that come one after the other never meet."""
+
+    def __init__(self) -> None:
+        self._both = threading.Barrier(2)
+
+    def __call__(self, *_: object) -> None:
+        self._both.wait(PATIENCE_S)
+
+
+class Embedder:
+    name = "meeting"
+
+    def __init__(self, meeting: Meeting) -> None:
+        self.meeting, self.meets = meeting, False
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        if self.meets:
+            self.meeting()
+        return np.ones((len(texts), 4), dtype=np.float32) / 2
+
+
+class Model:
+    def __init__(self, meeting: Meeting) -> None:
+        self.meeting = meeting
+
+    def complete(self, prompt: Prompt) -> str:
+        self.meeting()
+        return "NONE"
+
+
+def together(*works: Callable[[], object]) -> None:
+    failed = list[BaseException]()
+
+    def caught(work: Callable[[], object]) -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - shown below
+            failed.append(error)
+
+    with threads(*(lambda work=work: caught(work) for work in works)):  # type: ignore[misc]
+        pass
+    assert not failed
+
+
+@pytest.fixture
+def for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that waits with the baton in its hand is waited for."""
+    monkeypatch.setattr(interpreter, "_longest", NEVER)
+
+
+@pytest.mark.usefixtures("for_ever")
+@pytest.mark.filterwarnings("error")
+def test_embedders_are_asked_side_by_side(tmp_path: Path) -> None:
+    embedder = Embedder(Meeting())
+    with MemoryBank.open(tmp_path / "memory.db", embedder=embedder) as bank:
+        for user in ("ann", "bob"):
+            bank.remember((user,), [("user", "The third step creaks.")], session="s")
+            bank.recall((user,), "Which step creaks?")
+        embedder.meets = True
+        together(lambda: bank.recall(("ann",), "Which step?"), lambda: bank.recall(("bob",), "Which step?"))
+
+
+@pytest.mark.usefixtures("for_ever")
+@pytest.mark.filterwarnings("error")
+def test_redactors_are_asked_side_by_side(tmp_path: Path) -> None:
+    meeting = Meeting()
+
+    def redact(text: str) -> str:
+        meeting()
+        return text
+
+    with MemoryBank.open(tmp_path / "memory.db", redact=redact) as bank:
+        together(
+            lambda: bank.remember(("ann",), [("user", "The third step creaks.")], session="s"),
+            lambda: bank.remember(("bob",), [("user", "The third step creaks.")], session="s"),
+        )
+
+
+@pytest.mark.usefixtures("for_ever")
+def test_models_are_asked_side_by_side() -> None:
+
+    model = Metered(Model(Meeting()))
+
+    def ask() -> None:
+        with interpreter.held():
+            model.complete(Prompt("Is it so?"))
+
+    together(ask, ask)
+
+
+@pytest.mark.usefixtures("for_ever")
+def test_threads_that_ask_a_list_of_prompts_are_waited_for_without_it() -> None:
+    def prompts() -> Any:
+        replies = yield [Prompt("One?"), Prompt("Two?")]
+        return replies
+
+    model = Model(Meeting())
+
+    class Asks:
+        def complete(self, prompt: Prompt) -> str:
+            with interpreter.held():
+                pass
+            return model.complete(prompt)
+
+    def ask() -> None:
+        with interpreter.held():
+            assert run(prompts(), Asks(), limit=2) == ["NONE", "NONE"]
+
+    together(ask)
+
+
+@pytest.mark.usefixtures("for_ever")
+def test_a_writer_that_waits_for_another_has_it_not() -> None:
+    lock, came = FairLock(), threading.Event()
+    assert lock.acquire()
+
+    def waits() -> None:
+        with interpreter.held():
+            assert lock.acquire(PATIENCE_S)
+            lock.release()
+
+    def works() -> None:
+        eventually(lambda: bool(lock._waiting))
+        with interpreter.held():
+            came.set()
+
+    with threads(waits, works):
+        assert came.wait(PATIENCE_S)
+        lock.release()
+
+
+@pytest.mark.usefixtures("for_ever")
+def test_the_disk_is_waited_for_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    meeting, log = Meeting(), tmp_path / "memory.db-wal"
+    log.write_bytes(b"log")
+    monkeypatch.setattr("secom_core.stores.log_syncing._sync", meeting)
+
+    def sync() -> None:
+        with interpreter.held():
+            sync_log(str(tmp_path / "memory.db"))
+
+    together(sync, sync)
+
+
+@pytest.mark.usefixtures("for_ever")
+def test_vector_stores_outside_are_waited_for_without_it() -> None:
+    meeting = Meeting()
+
+    def search() -> None:
+        with interpreter.held():
+            _called(meeting)
+
+    together(search, search)
