@@ -35,8 +35,8 @@ FRAMEWORKS = {
 
 # Each may import those before it.
 FOUNDATION = (
-    "errors",
     "processes",
+    "errors",
     "text",
     "telemetry",
     "conversation",
