@@ -15,6 +15,8 @@ _SLOT_BITS: Final = 32
 _COUNT: Final = (1 << _SLOT_BITS) - 1
 _MOSTLY_GONE: Final = 2
 """Of how many entries one may be of a unit that has gone: from half on, they are squeezed out."""
+_LATE: Final = 512
+"""How many entries may have to move up where one goes."""
 _NONE: Final = np.zeros(0, dtype=np.int32)
 _entry: Final = Struct("q").pack
 
@@ -54,13 +56,22 @@ class GrowingPostings:
     def discard(self, term: str, slot: int) -> None:
         """Note that the unit of a slot that holds the term has gone; costs the same however many hold it, on average.
 
-        The entry stays, with a count of 0, until half of the term's have gone.
+        An entry among the last, such as those of a segment that grows, goes at once. Another one stays, with a count of
+        0, until half of the term's have gone.
         """
         entries = self._entries[term]
         with memoryview(entries).cast("q") as numbers:
-            numbers[bisect_left(numbers, slot << _SLOT_BITS)] &= ~_COUNT
-        gone = self._gone[term] = self._gone.get(term, 0) + 1
-        if gone * _MOSTLY_GONE >= entries_in(entries):
+            place = bisect_left(numbers, slot << _SLOT_BITS)
+            is_late = len(numbers) - place <= _LATE
+            if not is_late:
+                numbers[place] &= ~_COUNT
+        if is_late:
+            del entries[place * _ENTRY_BYTES : (place + 1) * _ENTRY_BYTES]
+        else:
+            self._gone[term] = self._gone.get(term, 0) + 1
+        if not entries:
+            del self._entries[term]
+        elif term in self._gone and self._gone[term] * _MOSTLY_GONE >= entries_in(entries):
             self._set(term, *self.of(term))
 
     def count(self, term: str, slot: int) -> int:

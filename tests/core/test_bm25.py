@@ -7,6 +7,7 @@ import json
 import random
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lexical_oracle import oracle
 
+from secom_core.indexes import growing_postings
 from secom_core.indexes.bm25 import BM25
 from secom_core.indexes.growing_postings import GrowingPostings, apart
 from secom_core.text.terms import terms
@@ -235,8 +237,16 @@ def test_the_garbage_collector_has_no_term_to_look_at() -> None:
     assert index.search([units[0][0], units[1][0]], 5)[0][0] == 1
 
 
-@given(st.lists(st.tuples(st.booleans(), st.sampled_from("ab"), st.integers(1, 9)), max_size=60))
-def test_postings_are_those_of_the_units_that_are_left(steps: list[tuple[bool, str, int]]) -> None:
+@given(
+    st.lists(st.tuples(st.booleans(), st.sampled_from("ab"), st.integers(1, 9)), max_size=60),
+    st.sampled_from([0, 2, 512]),
+)
+def test_postings_are_those_of_the_units_that_are_left(steps: list[tuple[bool, str, int]], late: int) -> None:
+    with patch.object(growing_postings, "_LATE", late):
+        check_postings(steps)
+
+
+def check_postings(steps: list[tuple[bool, str, int]]) -> None:
     postings, held = GrowingPostings(), {"a": dict[int, int](), "b": dict[int, int]()}
     for slot, (comes, term, count) in enumerate(steps):
         if comes:
