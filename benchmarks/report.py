@@ -341,13 +341,14 @@ def clients() -> str:
         [
             row["store"],
             str(row["clients"]),
+            str(row["processes"]),
             f"{row['turns_per_second']:.0f}",
             _both(row["remember"]),
             _both(row["recall"]),
         ]
         for row in result("growth_clients")["clients"]
     ]
-    return grid(["", "clients", "turns per second", *HEADS], rows)
+    return grid(["", "clients", "processes", "turns per second", *HEADS], rows)
 
 
 def scopes() -> str:
@@ -947,10 +948,10 @@ SECTIONS = {
     ),
     "How fast is it with many clients?": (
         clients,
-        "`benchmarks.growth --store sqlite postgres --turns --scopes 0 --clients 1 8 64`, on two cores: threads of one "
-        "process, each in its own scope of a thousand turns, write a turn and recall it. One process uses one "
-        "processor; more processes share the work. With 64 clients on SQLite, three runs gave 83, 86 and 114 turns a "
-        "second.",
+        "`benchmarks.growth --store sqlite postgres --turns --scopes 0 --clients 1 8 64 --processes 1 2`, on two cores: "
+        "threads of one process, or of two, each in its own scope of a thousand turns, write a turn and recall it. One "
+        "process uses one processor, and its threads take turns, those that recall first. The speed of the machine "
+        "changes from hour to hour: with 64 clients on SQLite in one process, runs gave 91 to 117 turns a second.",
     ),
     "How much memory do many scopes need?": (
         scopes,
