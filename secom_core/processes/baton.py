@@ -2,8 +2,8 @@
 
 Python runs one thread at a time. Each thread that waits for its turn wakes every few milliseconds to ask for it
 (``sys.getswitchinterval``), and whoever reads a row of SQLite lets another one go first: many threads that work at once
-get less done than one. A thread that waits for the `Baton` sleeps until it is its turn.
-`benchmarks.growth` (``--clients``) shows what that is worth.
+get less done than one. A thread that waits for the `Baton` sleeps. `benchmarks.growth` (``--clients``) shows what that
+is worth.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -20,107 +19,83 @@ from .forks import in_child
 
 LONGEST_S: Final = 0.02
 """How long a thread has the baton at most where others wait for it: some recalls take less, some models seconds."""
-_ONE_IN: Final = 4
+PATIENCE_S: Final = 1.0
+"""How long a thread waits at most that nobody waits for."""
 
 
 class Baton:
-    """What one thread at a time has, the others in the order in which they came for it.
+    """What one thread at a time has.
 
-    It is no lock, and guards nothing: a thread that keeps it for too long, as it waits for a model or has very much to
-    do, loses it to the next one and goes on all the same. So nobody can wait for ever, whatever is done under it.
+    It is no lock, and guards nothing. Whoever has waited for long enough goes on without it, and a thread that keeps it
+    for too long, as it waits for a model or has very much to do, has lost it to whoever waits. So no call waits much
+    longer than it would without, whatever is done under it.
 
     Args:
-        longest: after how many seconds the next one takes it.
+        longest: how many seconds one thread keeps it from others.
+        patience: how many seconds a thread waits for it.
     """
 
-    def __init__(self, longest: float = LONGEST_S) -> None:
-        self._longest = longest
+    def __init__(self, longest: float = LONGEST_S, patience: float = PATIENCE_S) -> None:
+        self._longest, self._patience = longest, patience
         self._own = threading.local()
         self.renew()
         in_child(self)
 
     def renew(self) -> None:
         """Be nobody's, in a child."""
-        self._guard = threading.Lock()
-        # A thread that waits sleeps on a lock of its own, which whoever hands the baton over releases.
-        self._soon: deque[threading.Lock] = deque()
-        self._later: deque[threading.Lock] = deque()
-        self._ahead = 0
-        self._holder: threading.Lock | None = None
-        self._since = 0.0
+        self._lock = threading.Lock()
+        # Another one for each thread that gets it.
+        self._holder = object()
 
     @contextmanager
     def held(self, *, soon: bool = False) -> Iterator[None]:
-        """Have it while this is under way; within a call that has it already, this is nothing.
+        """Have it while this is under way; within a call that waited for it already, this is nothing.
 
         Args:
-            soon: come before those who have more time, as somebody waits for an answer. Of four who get it where both
-                kinds wait, one has more time.
+            soon: wait for one other thread at most, as somebody waits for an answer.
         """
-        if getattr(self._own, "mark", None) is not None:
+        own = self._own
+        if getattr(own, "is_inside", False):
             yield
             return
-        self._own.mark = self._taken(self._soon if soon else self._later)
+        own.is_inside, own.lock = True, None
         try:
+            own.lock = self._taken(self._longest if soon else self._patience)
             yield
         finally:
-            mark, self._own.mark = self._own.mark, None
-            self._pass_on(mark)
+            lock, own.lock, own.is_inside = own.lock, None, False
+            if lock is not None:
+                lock.release()
 
     @contextmanager
     def put_down(self) -> Iterator[None]:
-        """Let others have it while this waits for something; then come before all who wait."""
-        mark = getattr(self._own, "mark", None)
-        if mark is None:
+        """Let others have it while this waits for something; then wait for it as a thread does that has to be soon."""
+        own = self._own
+        lock = getattr(own, "lock", None)
+        if lock is None:
             yield
             return
-        self._own.mark = None
-        self._pass_on(mark)
+        own.lock = None
+        lock.release()
         try:
             yield
         finally:
-            self._own.mark = self._taken()
+            # Not long: whoever is in the middle of something may hold what others need.
+            own.lock = self._taken(self._longest)
 
-    def _taken(self, queue: deque[threading.Lock] | None = None) -> threading.Lock:
-        """Wait for it, in a queue, or before all: whoever is in the middle of something may hold what others need."""
-        mark = threading.Lock()
-        mark.acquire()
-        with self._guard:
-            if self._holder is None:
-                self._give(mark)
-                return mark
-            if queue is None:
-                self._soon.appendleft(mark)
-            else:
-                queue.append(mark)
-            ahead = 1 if queue is None else len(queue)
-        while not mark.acquire(timeout=self._longest * ahead):
-            with self._guard:
-                waiting = [*self._soon, *self._later]
-                if mark not in waiting:
-                    # It was handed over just now.
-                    ahead = 1
-                    continue
-                ahead = waiting.index(mark) + 1
-                if ahead == 1 and time.monotonic() - self._since >= self._longest:
-                    self._give(self._next())
-        return mark
-
-    def _next(self) -> threading.Lock:
-        self._ahead = (self._ahead + 1) % _ONE_IN if self._soon and self._later else 0
-        return self._soon.popleft() if self._soon and (self._ahead or not self._later) else self._later.popleft()
-
-    def _give(self, mark: threading.Lock) -> None:
-        self._holder, self._since = mark, time.monotonic()
-        mark.release()
-
-    def _pass_on(self, mark: threading.Lock | None) -> None:
-        with self._guard:
-            # Somebody may have taken it meanwhile.
-            if self._holder is mark and mark is not None:
-                self._holder = None
-                if self._soon or self._later:
-                    self._give(self._next())
+    def _taken(self, patience: float) -> threading.Lock | None:
+        """The lock of the baton, taken; nothing where this thread goes on without."""
+        until = time.monotonic() + patience
+        while True:
+            lock, holder = self._lock, self._holder
+            if lock.acquire(timeout=self._longest):
+                self._holder = object()
+                return lock
+            if self._holder is holder and self._lock is lock:
+                # Whoever has had it all the time, a thread that was interrupted perhaps, has the old one.
+                self._lock = threading.Lock()
+            elif time.monotonic() >= until:
+                return None
 
 
 class NoBaton(Baton):

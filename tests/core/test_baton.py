@@ -42,119 +42,140 @@ def threads(*works: Callable[[], object]) -> Iterator[None]:
         assert not thread.is_alive()
 
 
-def waiting(baton: Baton, then: Callable[[], object], *, soon: bool = False) -> threading.Thread:
-    """A thread that waits for the baton by now."""
-    before = len(baton._soon) + len(baton._later)
+def comes(baton: Baton, then: Callable[[], object], *, soon: bool = False) -> threading.Thread:
+    """A thread that wants the baton."""
 
-    def wait() -> None:
+    def want() -> None:
         with baton.held(soon=soon):
             then()
 
-    thread = threading.Thread(target=wait)
+    thread = threading.Thread(target=want)
     thread.start()
-    eventually(lambda: len(baton._soon) + len(baton._later) > before)
     return thread
 
 
-def order_of(baton: Baton, kinds: str) -> str:
-    """In which order threads get it that come in this one, while this thread has it: ``s`` has to be soon."""
-    order = list[str]()
-    with baton.held():
-        started = [
-            waiting(baton, lambda name=kind + str(number): order.append(name), soon=kind == "s")  # type: ignore[misc]
-            for number, kind in enumerate(kinds)
-        ]
-    for thread in started:
-        thread.join(PATIENCE_S)
-    return " ".join(order)
+def is_free(baton: Baton) -> bool:
+    came = threading.Event()
+    comes(baton, came.set).join(PATIENCE_S)
+    return came.is_set()
 
 
-def test_one_thread_has_it_at_a_time_in_the_order_in_which_they_came() -> None:
-    assert order_of(Baton(NEVER), "llll") == "l0 l1 l2 l3"
+def test_many_threads_in_any_order_have_it_one_at_a_time() -> None:
+    baton, inside, most = Baton(NEVER, NEVER), 0, 0
 
+    def step() -> None:
+        nonlocal inside, most
+        inside += 1
+        most = max(most, inside)
+        time.sleep(0.0001)
+        inside -= 1
 
-def test_who_is_waited_for_comes_first_but_not_always() -> None:
-    assert order_of(Baton(NEVER), "llsssssss") == "s2 s3 s4 l0 s5 s6 s7 l1 s8"
+    def work(seed: int) -> None:
+        for number in range(60):
+            with baton.held(soon=(seed + number) % 3 == 0):
+                step()
+                if number % 5 == 0:
+                    with baton.put_down():
+                        time.sleep(0.0001)
+                    step()
+
+    with threads(*(lambda seed=seed: work(seed) for seed in range(12))):  # type: ignore[misc]
+        pass
+    assert most == 1
+    assert not baton._lock.locked()
 
 
 def test_a_call_within_a_call_does_not_wait_for_it() -> None:
-    baton = Baton(NEVER)
+    baton = Baton(NEVER, NEVER)
     with baton.held(), baton.held(soon=True):
         pass
-    with baton.held():
-        pass
+    assert is_free(baton)
 
 
 def test_it_is_handed_on_where_a_call_fails() -> None:
-    baton = Baton(NEVER)
+    baton = Baton(NEVER, NEVER)
     with pytest.raises(ZeroDivisionError), baton.held():
         raise ZeroDivisionError
-    with threads(lambda: order_of(baton, "l")):
-        pass
+    with pytest.raises(ZeroDivisionError), baton.held(), baton.put_down():
+        raise ZeroDivisionError
+    assert is_free(baton)
 
 
-def test_who_keeps_it_too_long_loses_it_and_goes_on() -> None:
-    baton, came = Baton(0.02), threading.Event()
-
-    def next_one() -> None:
-        with baton.held():
-            came.set()
-
-    with baton.held(), threads(next_one, next_one, next_one):
-        assert came.wait(PATIENCE_S)
-    # It hands on nothing that it no longer has.
-    assert order_of(baton, "ls") == "s1 l0"
-
-
-def test_it_is_put_down_while_a_thread_waits_and_taken_up_before_all_others() -> None:
-    baton, order = Baton(NEVER), list[str]()
+@pytest.mark.parametrize("soon", [True, False])
+def test_who_keeps_it_too_long_loses_it_and_goes_on(soon: bool) -> None:
+    baton, came = Baton(0.02, NEVER), threading.Semaphore(0)
     with baton.held():
-        other = waiting(baton, lambda: order.append("other"))
+        started = [comes(baton, came.release, soon=soon) for _ in range(3)]
+        for _ in started:
+            assert came.acquire(timeout=PATIENCE_S)
+    for thread in started:
+        thread.join(PATIENCE_S)
+    # It hands on nothing that it no longer has.
+    assert not baton._lock.locked()
+    assert is_free(baton)
+
+
+@pytest.mark.parametrize("soon", [True, False])
+def test_nobody_waits_for_ever_while_others_come_and_go(soon: bool) -> None:
+    baton, came, over = Baton(0.05, 0.2), threading.Event(), threading.Event()
+
+    def comes_and_goes() -> None:
+        while not over.is_set():
+            with baton.held():
+                time.sleep(0.001)
+
+    with threads(*[comes_and_goes] * 4):
+        comes(baton, came.set, soon=soon)
+        assert came.wait(PATIENCE_S)
+        over.set()
+
+
+def test_it_is_put_down_while_a_thread_waits() -> None:
+    baton, order = Baton(NEVER, NEVER), list[str]()
+    with baton.held():
+        other = comes(baton, lambda: order.append("other"))
         with baton.put_down():
             eventually(lambda: order == ["other"])
+        assert baton._lock.locked()
         order.append("mine")
     other.join(PATIENCE_S)
     with baton.put_down():
         order.append("without")
     assert order == ["other", "mine", "without"]
+    assert not baton._lock.locked()
 
 
-def test_it_moves_on_from_a_thread_that_ended_while_it_waited() -> None:
-    baton = Baton(0.02)
-    # As an interrupted thread leaves it: in line, and nobody's any more.
-    dead = threading.Lock()
-    dead.acquire()
-    baton._later.append(dead)
+def test_it_moves_on_from_a_thread_that_was_interrupted_with_it() -> None:
+    baton = Baton(0.02, NEVER)
+    lost = baton._lock
+    lost.acquire()
+    assert is_free(baton)
+    assert baton._lock is not lost
+    assert not baton._lock.locked()
+
+
+def test_an_interrupted_thread_leaves_nobody_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    baton = Baton(0.02, NEVER)
+
+    class Interrupted(Exception):
+        pass
+
+    def interrupted(patience: float) -> Any:
+        taken(patience)
+        raise Interrupted
+
+    taken = baton._taken
+    monkeypatch.setattr(baton, "_taken", interrupted)
+    for _ in range(3):
+        with pytest.raises(Interrupted), baton.held():
+            pass
+    monkeypatch.setattr(baton, "_taken", taken)
     with baton.held():
-        pass
-    assert baton._holder is dead
-    with threads(lambda: order_of(baton, "")), baton.held():
-        pass
-
-
-def test_many_threads_in_any_order_end_with_nobody_who_has_it() -> None:
-    baton, inside, most = Baton(NEVER), 0, 0
-
-    def work(seed: int) -> None:
-        nonlocal inside, most
-        for number in range(100):
-            with baton.held(soon=(seed + number) % 3 == 0):
-                inside += 1
-                most = max(most, inside)
-                inside -= 1
-                if number % 5 == 0:
-                    with baton.put_down():
-                        time.sleep(0.0001)
-                    inside += 1
-                    most = max(most, inside)
-                    inside -= 1
-
-    with threads(*(lambda seed=seed: work(seed) for seed in range(12))):  # type: ignore[misc]
-        pass
-    assert most == 1
-    assert baton._holder is None
-    assert not baton._soon
-    assert not baton._later
+        monkeypatch.setattr(baton, "_taken", interrupted)
+        with pytest.raises(Interrupted), baton.put_down():
+            pass
+        monkeypatch.setattr(baton, "_taken", taken)
+    assert is_free(baton)
 
 
 def remembers(place: Path) -> None:
@@ -165,7 +186,8 @@ def remembers(place: Path) -> None:
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_child_does_not_wait_for_a_thread_that_it_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpreter, "_longest", NEVER)
+    for waits in ("_longest", "_patience"):
+        monkeypatch.setattr(interpreter, waits, NEVER)
     held, forked = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -233,7 +255,8 @@ def together(*works: Callable[[], object]) -> None:
 @pytest.fixture
 def for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread that waits with the baton in its hand is waited for."""
-    monkeypatch.setattr(interpreter, "_longest", NEVER)
+    for waits in ("_longest", "_patience"):
+        monkeypatch.setattr(interpreter, waits, NEVER)
 
 
 @pytest.mark.usefixtures("for_ever")
