@@ -950,9 +950,7 @@ SECTIONS = {
         clients,
         "`benchmarks.growth --store sqlite postgres --turns --scopes 0 --clients 1 8 64 --processes 1 2`, on two "
         "cores: threads of one process, or of two, each in its own scope of a thousand turns, write a turn and recall "
-        "it. One "
-        "process uses one processor, and its threads take turns, those that recall first. The speed of the machine "
-        "changes from hour to hour: with 64 clients on SQLite in one process, runs gave 91 to 117 turns a second.",
+        "it. One process uses one processor, and its threads take turns, those that recall first.",
     ),
     "How much memory do many scopes need?": (
         scopes,

@@ -20,19 +20,20 @@ from .forks import in_child
 LONGEST_S: Final = 0.02
 """How long a thread has the baton at most where others wait for it: some recalls take less, some models seconds."""
 PATIENCE_S: Final = 1.0
-"""How long a thread waits at most that nobody waits for."""
+"""How long a thread waits for it at most, unless it has to be soon."""
 
 
 class Baton:
     """What one thread at a time has.
 
     It is no lock, and guards nothing. Whoever has waited for long enough goes on without it, and a thread that keeps it
-    for too long, as it waits for a model or has very much to do, has lost it to whoever waits. So no call waits much
-    longer than it would without, whatever is done under it.
+    for too long, as it waits for a model or has very much to do, has lost it to whoever waits. So every wait for it has
+    an end, whatever is done under it.
 
     Args:
-        longest: how many seconds one thread keeps it from others.
-        patience: how many seconds a thread waits for it.
+        longest: for how many seconds one thread keeps it from others, about; and how long those wait that have to be
+            soon, up to twice that.
+        patience: how many seconds all others wait.
     """
 
     def __init__(self, longest: float = LONGEST_S, patience: float = PATIENCE_S) -> None:
@@ -52,7 +53,7 @@ class Baton:
         """Have it while this is under way; within a call that waited for it already, this is nothing.
 
         Args:
-            soon: wait for one other thread at most, as somebody waits for an answer.
+            soon: wait no longer than one thread keeps it, as somebody waits for an answer.
         """
         own = self._own
         if getattr(own, "is_inside", False):

@@ -115,19 +115,26 @@ def test_who_keeps_it_too_long_loses_it_and_goes_on(soon: bool) -> None:
     assert is_free(baton)
 
 
-@pytest.mark.parametrize("soon", [True, False])
-def test_nobody_waits_for_ever_while_others_come_and_go(soon: bool) -> None:
-    baton, came, over = Baton(0.05, 0.2), threading.Event(), threading.Event()
+class Crowded:
+    """The lock of a baton that many threads have, one after the other, and never the one that asks."""
 
-    def comes_and_goes() -> None:
-        while not over.is_set():
-            with baton.held():
-                time.sleep(0.001)
+    def __init__(self, baton: Baton) -> None:
+        self.baton, self.asked = baton, 0
 
-    with threads(*[comes_and_goes] * 4):
-        comes(baton, came.set, soon=soon)
-        assert came.wait(PATIENCE_S)
-        over.set()
+    def acquire(self, timeout: float) -> bool:
+        self.asked += 1
+        self.baton._holder = object()
+        time.sleep(0.01)
+        return False
+
+
+@pytest.mark.parametrize(("soon", "patience", "asked"), [(True, NEVER, 1), (False, 0.05, 6)])
+def test_nobody_waits_for_ever_while_others_come_and_go(soon: bool, patience: float, asked: int) -> None:
+    baton, came = Baton(0.01, patience), threading.Event()
+    baton._lock = crowded = Crowded(baton)  # type: ignore[assignment]
+    comes(baton, came.set, soon=soon)
+    assert came.wait(PATIENCE_S)
+    assert 1 <= crowded.asked <= asked
 
 
 def test_it_is_put_down_while_a_thread_waits() -> None:
