@@ -17,6 +17,7 @@ from ..conversation import Replacement, Turn
 from ..text.wording import wording
 from .cues import COMPARING, PLANNED, PLANS
 from .linking import are_apart
+from .notation import is_same
 from .statements import Statement, heads_of, statements_of
 from .store import REPLIES, when_of, who_of
 from .values import Value, has_number
@@ -153,7 +154,7 @@ def _differs(older: _Said, last: _Said, value: Value) -> bool:
     if are_apart(one, other, value.sort, shared):
         return False
     told = {each.value for each in one.values if each.sort == value.sort}
-    return bool(told) and value.value not in told
+    return bool(told) and not any(is_same(value.value, each) for each in told)
 
 
 def _replacement(older: _Said, last: _Said) -> Replacement:

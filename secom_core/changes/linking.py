@@ -8,6 +8,7 @@ from typing import Final
 
 from .cues import Cue
 from .measures import measure_alike
+from .notation import is_same
 from .slots import SLOT
 from .statements import Statement
 from .values import Value
@@ -117,7 +118,7 @@ def _size(statement: Statement, without: frozenset[str]) -> float:
 def _kind(
     older: Statement, newer: Statement, pair: tuple[Value, Value] | None, named: bool, score: float, share: float
 ) -> Cue | None:
-    differs = pair is not None and pair[0].value != pair[1].value
+    differs = pair is not None and not is_same(pair[0].value, pair[1].value)
     if older.is_planned and not (differs and pair is not None and pair[0].sort != "name" and newer.is_of_plan):
         return None
     if pair is None or not differs:
@@ -196,11 +197,15 @@ def _compared(older: Statement, newer: Statement) -> tuple[Value, Value] | None:
     said = {each[:2] for each in older.values} & {each[:2] for each in newer.values}
     # Where both name the same, another name beside it is none that could stand in its place.
     has_name = _is_latin(newer) and any(sort == "name" for sort, _ in said)
-    differing = [each for each in pairs if each[1].value not in known and not (has_name and each[1].sort == "name")]
+    differing = [
+        each
+        for each in pairs
+        if not any(is_same(each[1].value, value) for value in known) and not (has_name and each[1].sort == "name")
+    ]
     # A name stands for a value only where nothing else does.
     pairs = [each for each in pairs if each[0].sort != "name"] or pairs
     differing = [each for each in differing if each[0].sort != "name"] or differing
-    return next(iter(differing or (each for each in pairs if each[0].value == each[1].value)), None)
+    return next(iter(differing or (each for each in pairs if is_same(each[0].value, each[1].value))), None)
 
 
 def _may_replace(older: Statement, newer: Statement, old: Value, new: Value) -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 
 from ..text.patterns import regex
 from .linking import Link, is_amount
+from .notation import is_same
 from .statements import Statement
 from .values import Value
 
@@ -54,7 +55,7 @@ def _links(older: Statement, newer: Statement) -> Iterable[Link]:
         shared = len(about & older.heads.keys())
         for old in older.values:
             is_named = _number(old.value) in named and (old.sort == new.sort or _are_amounts(old, new))
-            if old.value == new.value or not (is_named or _is_of_its_kind(old, new)):
+            if is_same(old.value, new.value) or not (is_named or _is_of_its_kind(old, new)):
                 continue
             # Who names something else than what was said speaks of that.
             is_alike = "corrected" in newer.cues and old.sort == new.sort and old.sort != "#"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import Final, NamedTuple
 
 from ..text.han import one_way
 from ..text.patterns import regex
 from ..text.terms import is_stopword
+from .notation import one_notation
 
 
 class Value(NamedTuple):
@@ -16,7 +16,7 @@ class Value(NamedTuple):
 
     Args:
         sort: what it can be compared with: ``"money"``, ``"time"``, ``"weekday"``, ``"day"``, ``"name"``, or the unit.
-        value: the value, such that two that are the same are equal.
+        value: the value in one notation; see `secom_core.changes.notation.is_same`.
         start: where it begins, in characters.
         stop: where it ends.
     """
@@ -72,7 +72,6 @@ _COUNTED: Final = {
     for word in words.split()
 }
 _MONEY: Final = r"euros?|eur|dollars?|usd|pounds?|gbp|bucks|元|块|円|만\s?원|원|€|\$|£|¥|万円|千円"
-_TENS: Final = {"万": 10_000, "千": 1_000, "만": 10_000, "k": 1_000}
 _NUMBER: Final = r"(?:\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,3}|\d[\d.,]{0,30})"
 """Bounded, so that thousands of digits in a row are read in time."""
 _SUM: Final = rf"(?:[€$£¥] ?{_NUMBER}k?|{_NUMBER} ?(?:{_MONEY}|%|prozent|percent))"
@@ -119,8 +118,9 @@ _PATTERNS: Final = tuple(
         ("day", rf"\b\d{{1,2}}(?:st|nd|rd|th|er|\.)?(?: of| de)? (?:{MONTHS})\b"),
         (
             "time",
-            r"(?<=à )\d{1,2} ?(?:h|heures?)(?: ?\d\d)?\b|\b\d{1,2}[:.]\d\d"
-            r"(?! ?(?:ms|s|secs?|seconds?|mins?|minutes?|hours?)\b) ?(?:am|pm|uhr)?\b"
+            r"(?<=à )\d{1,2} ?(?:h|heures?)(?: ?\d\d)?\b|(?:\b\d{1,2}:|(?:(?<=\bat )|(?<=\bum ))\d{1,2}\.)\d\d"
+            r"(?! ?(?:%|€|[km]?[gms]|secs?|seconds?|mins?|minutes?|hours?)\b) ?(?:am|pm|uhr)?\b"
+            r"|\b\d{1,2}\.\d\d ?(?:am|pm|uhr)\b"
             r"|\b\d{1,2} ?(?:am|pm|uhr|o'clock)\b|\d{1,2}[時点시](?:半|반)?"
             r"|[一二三四五六七八九十]{1,2}点",
         ),
@@ -203,11 +203,11 @@ def _value(sort: str, match: re.Match[str], text: str) -> Value:
     if sort == "weekday":
         return Value(sort, f"weekday {_WEEKDAYS[one_way(shown.casefold())]}", start, stop)
     if sort != "#":
-        return Value(sort, _plain(shown), start, stop)
+        return Value(sort, one_notation(sort, shown), start, stop)
     eastern = _HAN_UNIT.match(text, stop)
     unit = eastern or _PLURAL.match(text, stop) or _UNIT.match(text, stop)
     named = one_way(unit[1].casefold()) if unit and (unit[1] == "s" or not is_stopword(unit[1])) else ""
-    return Value(f"#{named if named in _SHORT_UNITS else named.rstrip('s')}", _plain(shown), start, stop)
+    return Value(f"#{named if named in _SHORT_UNITS else named.rstrip('s')}", one_notation(sort, shown), start, stop)
 
 
 def _counted(match: re.Match[str]) -> Value:
@@ -216,8 +216,3 @@ def _counted(match: re.Match[str]) -> Value:
     ages = (match[5] == "살") or bool(match[6])
     sort = "#times" if times or match[5] == "번" else "#years" if ages else "#"
     return Value(sort, _COUNTED.get(one_way(word.casefold()), word), *match.span())
-
-
-def _plain(shown: str) -> str:
-    folded = one_way(unicodedata.normalize("NFKC", shown).casefold())
-    return re.sub(r"(?<=\d)[.,](?=\d{3}\b)|\s|(?<=\d)(?:st|nd|rd|th)\b|[.,]$", "", folded)
