@@ -147,10 +147,13 @@ CONFIRMED: Final = wording(
 SUPPOSED: Final = wording(
     r"""
     if|what if|would|could|might|maybe|perhaps|probably|wish
-    thinking of
+    thinking of|suppos(?:e|ing)(?! to)|imagine|say (?=(?:the|that|we|it|you|they|I|there)\b.{0,60}\b(?:were|had|was)\b)
     someday|next year|should I|I guess|consider\w*|dream\w*|looking for
+    angenommen|gesetzt den fall|stell dir vor|nehmen wir an
     wenn|falls|würde\w*|könnte\w*|vielleicht|nächstes jahr|müssten|wahrscheinlich
+    supongamos|pongamos|imagina|imagínate
     si (?:nos|me|te|se|fuera\w*)|quizás?|tal vez|quizá|serían|sería
+    supposons|imaginons|mettons que
     si (?:je|tu|on|nous|vous|elles?|ils?|jamais|un jour)|s'ils?|peut-être|probablement|sans doute|envisage\w*
     (?:pourr|devr|ser|aur|ir|préférer)ai[st]|(?:je|on|nous) (?:pens|song)\w+ à|un jour(?! par\b)|rêve\w*
     l'année prochaine
@@ -188,6 +191,20 @@ PLANS: Final = wording(
     anywhere="目标|截止|计划|预算|目標|締め切り|予定|予算|목표|마감|계획|예산",
 )
 """What is meant to be, as a thing."""
+NEVER: Final = wording(
+    r"""
+    never|not once|n't ever
+    nie(?:mals)?|noch kein\w*
+    nunca|jamás
+    (?:ne |n').{1,20} jamais
+    """,
+    anywhere="""
+    从来没|从没|从不
+    一度も|したことがない|したことはない
+    한 번도
+    """,
+)
+"""What says that something never was."""
 PAST: Final = wording(
     r"""
     used to|back then|when I was|years? ago|as a (?:student|child|kid|teenager)|in my (?:youth|twenties)|in those days

@@ -20,8 +20,10 @@ _UNLIKE: Final = 2.0
 _SHARE, _HALF = 0.3, 0.5
 """Which share of the head words of the one that has fewer; and where the values are of a sort that all things have."""
 _PAIR: Final = 2
-_UNITS: Final = frozenset("s ms sec second minut min hour kb mb gb tb px sekund stund segund hor heur".split())
-"""Head words of units of time and size: two things that are measured in one have nothing in common by that."""
+_UNITS: Final = frozenset(
+    "s ms sec second minut min hour kb mb gb tb px sekund stund segund hor heur mg mcg ml kg lb lbs".split()
+)
+"""Head words of units of measure: two things that are measured in one have nothing in common by that."""
 _MOSTLY: Final = 2 / 3
 """Which share of the head words is less than enough where either statement has others of its own."""
 
@@ -96,7 +98,7 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
     share = score / max(1.0, min(_size(older, compared), _size(newer, compared)))
     score += named
     own = {head for head in shared if older.heads[head] == newer.heads[head] == 1}
-    if own and own <= _UNITS:
+    if own and _share_a_unit_alone(older, newer, pair, own, set(shared)):
         return None
     share = share if own else min(share, _SHARE)
     kind = _kind(older, newer, pair, named, score, share) if score >= _ENOUGH and share >= _SHARE else None
@@ -124,9 +126,9 @@ def _kind(
     if pair is None or not differs:
         if "confirmed" in newer.cues and pair is not None:
             return "confirmed"
-        ends = (
-            "ended" in newer.cues and all(value.sort == "name" for value in newer.values) and "ended" not in older.cues
-        )
+        # What somebody never did cannot end.
+        may_end = not older.is_never and "ended" not in older.cues
+        ends = may_end and "ended" in newer.cues and all(value.sort == "name" for value in newer.values)
         return "ended" if ends and share >= _HALF else None
     if "corrected" in newer.cues:
         return "corrected"
@@ -137,6 +139,8 @@ def _kind(
     is_measured = pair[0].sort == "name" and "measured" in newer.cues
     if named and not is_measured and (newer.denied or newer.cues & {"changed", "ended", "swapped"}):
         return "changed"
+    if not named and pair[0].sort != "name" and _are_of_others(older, newer):
+        return None
     if "changed" in newer.cues and newer.is_weak and (newer.is_added or are_apart(older, newer, pair[0].sort, share)):
         return None
     if "changed" not in newer.cues or (
@@ -179,6 +183,27 @@ def are_apart(older: Statement, newer: Statement, sort: str, share: float = 1.0)
         for one, other in ((older, newer), (newer, older))
     )
     return bool(ours and theirs) and share <= _MOSTLY
+
+
+def _share_a_unit_alone(
+    older: Statement, newer: Statement, pair: tuple[Value, Value] | None, own: set[str], shared: set[str]
+) -> bool:
+    """Whether two statements have but a unit in common, or what is counted, where the later one names another thing."""
+    if own <= _UNITS:
+        return pair is None or "confirmed" not in newer.cues or not is_same(pair[0].value, pair[1].value)
+    unit = pair[0].sort[1:] if pair is not None and pair[0].sort.startswith("#") else ""
+    is_counted = len(shared) == 1 and bool(unit) and all(unit.startswith(head) for head in shared)
+    return is_counted and bool(_names(newer) - _names(older))
+
+
+def _names(statement: Statement) -> set[str]:
+    return {word for value in statement.values if value.sort == "name" for word in value.value.split()}
+
+
+def _are_of_others(older: Statement, newer: Statement) -> bool:
+    """Whether each names somebody or something, and neither what the other names."""
+    own, others = _names(older), _names(newer)
+    return bool(own and others) and not own & others
 
 
 def _amounts(statement: Statement) -> set[str]:

@@ -22,6 +22,7 @@ from .cues import (
     ENDED,
     KIN,
     MEASURED,
+    NEVER,
     NOW,
     OTHER,
     PAST,
@@ -97,6 +98,7 @@ _DULL: Final = frozenset(
     었어 았어 으로 에서 에는 까지 부터 现在 以后 今は 还是 已经 我们 每天
     每周 一个 ました です でし した だっ った いや 是 이고 는데 라고 다고
     께서 대요 네요 지만 아니 미안 죄송 잠깐
+    ab hab hem hemos som somos son seremo ere vamos llev th
     """.split()
 ) | frozenset(
     terms(
@@ -148,6 +150,7 @@ class Statement:
         labels: things that a number tells apart, such as "room" and "12".
         is_repair: whether its sentence begins as one that takes back what was said just before.
         denied: the values that its sentence says are not, such as "Tuesday" in "on Thursday, not on Tuesday".
+        is_never: whether it tells what never was.
     """
 
     start: int
@@ -166,6 +169,7 @@ class Statement:
     labels: frozenset[tuple[str, str]] = frozenset()
     is_repair: bool = False
     denied: frozenset[str] = frozenset()
+    is_never: bool = False
 
 
 def statements_of(text: str) -> tuple[Statement, ...]:
@@ -264,14 +268,17 @@ def _of_sentence(
                 PLANS.search(clause) is not None,
                 "changed" in cues and not CHANGED.search(NOW.sub(" ", clause)),
                 ADDED.search(clause) is not None,
-                _labels(clause),
+                _labels(clause, held),
                 is_repair,
                 denied if own else frozenset(),
+                NEVER.search(clause) is not None,
             )
 
 
-def _labels(clause: str) -> frozenset[tuple[str, str]]:
-    found = ((each[1].casefold(), each[2]) for each in _LABEL.finditer(clause))
+def _labels(clause: str, values: list[Value]) -> frozenset[tuple[str, str]]:
+    """Things that a number tells apart; one that counts something, or is a sum, tells nothing apart."""
+    counting = {value.start for value in values if value.sort not in ("#", "name")}
+    found = ((each[1].casefold(), each[2]) for each in _LABEL.finditer(clause) if each.start(2) not in counting)
     return frozenset(each for each in found if not _NO_LABEL.search(each[0]))
 
 

@@ -151,6 +151,8 @@ _WORD_COUNT: Final = regex(
     r"|([一二两三四五六七八九十])岁",
     re.I,
 )
+_WORD: Final = regex(r"\S+")
+_OWNS: Final = regex(r"['’]s$")
 _DIGIT: Final = regex(r"[\d一二两三四五六七八九十]")
 _NAME: Final = regex(
     r"(?:(?:Dr|Mrs?|Ms|Prof|Mme)\.? |Herrn? |Frau |doctora? |docteure? |[Mm]adame |[Mm]onsieur )?"
@@ -179,22 +181,30 @@ def values_of(text: str) -> list[Value]:
         found += [_value(sort, match, text) for match in pattern.finditer(left) if sort]
         left = pattern.sub(lambda match: "\0" * len(match[0]), left)
     found += [_counted(match) for match in _WORD_COUNT.finditer(left)]
-    names = [*_NAME.finditer(left), *_EASTERN_NAME.finditer(left)]
+    names = [*(_bare(match) for match in _NAME.finditer(left)), *(each.span() for each in _EASTERN_NAME.finditer(left))]
     names_found = [
-        Value("name", one_way(match[0].casefold()), *match.span())
-        for match in names
-        if not _begins(text, match)
-        and not is_stopword(match[0])
-        and len(match[0]) > 1
-        and not _MONTH.fullmatch(match[0])
-        and not any(value.start <= match.start() < value.stop for value in found)
+        Value("name", _OWNS.sub("", one_way(text[start:stop].casefold())), start, stop)
+        for start, stop in names
+        if stop - start > 1
+        and not _begins(text, start, stop)
+        and not is_stopword(text[start:stop])
+        and not _MONTH.fullmatch(text, start, stop)
+        and not any(value.start <= start < value.stop for value in found)
     ]
     return sorted([*found, *names_found], key=lambda each: each.start)
 
 
-def _begins(text: str, match: re.Match[str]) -> bool:
-    """Whether a name is only capital because the sentence begins with it."""
-    return match.start() == 0 and " " not in match[0] and match[0][0].isascii()
+def _bare(match: re.Match[str]) -> tuple[int, int]:
+    """Where a name stands without the words around it that are capital as well, as in "Also I'm" and "The Alvo"."""
+    words = [each for each in _WORD.finditer(match[0]) if not is_stopword(each[0].partition("'")[0])]
+    first, last = (words[0].start(), words[-1].end()) if words else (0, 0)
+    return match.start() + first, match.start() + last
+
+
+def _begins(text: str, start: int, stop: int) -> bool:
+    """Whether a name is only capital because the sentence begins with it; one that owns something is a name."""
+    name = text[start:stop]
+    return start == 0 and " " not in name and name[0].isascii() and not _OWNS.search(name)
 
 
 def _value(sort: str, match: re.Match[str], text: str) -> Value:
