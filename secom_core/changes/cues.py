@@ -107,6 +107,12 @@ QUOTED: Final = regex(
     re.I,
 )
 """Behind what somebody else speaks of oneself."""
+QUOTE: Final = regex(
+    r"(?:(?<!\bI )\b(?:wrote|writes|says?|said|told (?:me|us)|reads?|schrieb|sagte?|meinte|steht|stand|dijo|escribió"
+    r"|decía|ponía|pone|dit|écrit|disait)\b[^'\"“„«‘.!?]{0,20}|: ?|\band )['\"“„«‘](?P<words>[^\"”“»’]{8,300}?)['\"”“»’](?!\w)",
+    re.I,
+)
+"""Words of somebody or something else, between quotation marks."""
 MEASURED: Final = wording(
     r"""
     (?:increas|reduc|decreas|lower|rais|extend|improv|bump|boost|expand|shorten|doubl|tripl|halv)\w*

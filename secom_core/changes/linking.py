@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Final
 
+from ..text.patterns import regex
 from .cues import Cue
 from .measures import measure_alike
 from .notation import is_same
@@ -20,6 +22,9 @@ _UNLIKE: Final = 2.0
 _SHARE, _HALF = 0.3, 0.5
 """Which share of the head words of the one that has fewer; and where the values are of a sort that all things have."""
 _PAIR: Final = 2
+_TITLE: Final = regex(
+    r"^(?:dr|mrs?|ms|prof(?:essor)?|mme|herrn?|frau|doctora?|docteure?|madame|monsieur|der|die|das)\.? "
+)
 _UNITS: Final = frozenset(
     "s ms sec second minut min hour kb mb gb tb px sekund stund segund hor heur mg mcg ml kg lb lbs".split()
 )
@@ -202,8 +207,14 @@ def _names(statement: Statement) -> set[str]:
 
 def _are_of_others(older: Statement, newer: Statement) -> bool:
     """Whether each names somebody or something, and neither what the other names."""
-    own, others = _names(older), _names(newer)
-    return bool(own and others) and not own & others
+    own, others = ([value.value for value in one.values if value.sort == "name"] for one in (older, newer))
+    return bool(own and others) and not any(_is_name_of(one, other) for one, other in product(own, others))
+
+
+def _is_name_of(one: str, other: str) -> bool:
+    """Whether two names may be of one: "Dr. Patel" and "Patel", and not "Customer Alvo" and "Customer Benno"."""
+    words, others = (set(_TITLE.sub("", name).split()) for name in (one, other))
+    return words <= others or others <= words
 
 
 def _amounts(statement: Statement) -> set[str]:
@@ -258,5 +269,5 @@ def _named_old(older: Statement, newer: Statement) -> bool:
     """Whether the later one names the earlier one's value in saying that it is no more."""
     own = {value.value for value in newer.values}
     old = {value.value for value in older.values}
-    says_so = newer.names & old if newer.cues & {"changed", "ended", "corrected"} else newer.denied & old
-    return bool(says_so) and bool(own - old)
+    named = newer.names if newer.cues & {"changed", "ended", "corrected"} else newer.denied
+    return any(is_same(one, other) for one in named for other in old) and bool(own - old)

@@ -38,7 +38,7 @@ _NUMBER: Final = regex(r"#?(\d[\d., ]*)")
 _NO_DIGIT: Final = regex(r"\D")
 _DRESS: Final = regex(r"\s|(?<=\d)(?:st|nd|rd|th)\b|[.,]$")
 """What stands beside a value and says nothing of it."""
-_NOON, _MINUTES, _DAY_AND_MONTH = 12, 60, 2
+_NOON, _MINUTES = 12, 60
 
 
 def one_notation(sort: str, shown: str) -> str:
@@ -59,18 +59,15 @@ def one_notation(sort: str, shown: str) -> str:
 def is_same(one: str, other: str) -> bool:
     """Whether two values of a sort, each in `one_notation`, may be meant as the same.
 
-    A day without a year is that of any year, and an hour that nobody says to be before or after noon is either.
+    A day without a year, or without a month, is that of any, and an hour that nobody says to be before or after noon is either.
     """
     if one == other:
         return True
     if "~" in one + other:
         return _hour_on_dial(one) == _hour_on_dial(other)
     days = one.split("/"), other.split("/")
-    return (
-        one[:1].isdigit()
-        and min(map(len, days)) == _DAY_AND_MONTH
-        and days[0][:_DAY_AND_MONTH] == days[1][:_DAY_AND_MONTH]
-    )
+    told = min(map(len, days))
+    return "/" in one + other and one[:1].isdigit() and days[0][:told] == days[1][:told]
 
 
 def _hour_on_dial(written: str) -> str:

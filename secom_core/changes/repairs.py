@@ -1,4 +1,4 @@
-"""What takes back what the same person said just before, such as "Sorry, I mistyped, it is 58".
+"""What takes back or changes what the same person said just before: "Sorry, I mistyped, it is 58", "It went up to 58".
 
 Such a statement hardly names what it is about, so it cannot be found by its head words: it is about the last thing of
 its kind that was said.
@@ -11,13 +11,14 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ..text.patterns import regex
+from .cues import Cue
 from .linking import Link, is_amount
 from .notation import is_same
 from .statements import Statement
 from .values import Value
 
 TURNS: Final = 3
-"""In how many turns before it, of its session, what a statement takes back is looked for."""
+"""In how many turns before it, of its session, what a statement takes back or changes is looked for."""
 _DAYS: Final = frozenset({"day", "weekday"})
 _NAMED: Final = 100.0
 """What it weighs that a value is named which is taken back."""
@@ -26,14 +27,31 @@ _NEAR: Final = 0.3
 _NUMBER: Final = regex(r"\d+(?:[.,]\d+)?")
 
 
+def refers_back(statement: Statement) -> bool:
+    """Whether a statement may be about what was said just before it, without naming that."""
+    return bool(statement.values) and not statement.is_planned and (statement.is_repair or _goes_on(statement))
+
+
+def _goes_on(statement: Statement) -> bool:
+    """Whether a statement tells how much something is now, and not what: "It went up to 950", "She raised it to 10 mg"."""
+    if "changed" not in statement.cues or statement.is_weak or statement.is_added or statement.owner:
+        return False
+    of_values = frozenset[str]().union(*statement.values.values())
+    units = [value.sort[1:] for value in statement.values if value.sort.startswith("#")]
+    own = [head for head, weight in statement.heads.items() if weight == 1 and head not in of_values]
+    return all(value.sort != "name" for value in statement.values) and all(
+        any(unit.startswith(head) for unit in units) for head in own
+    )
+
+
 def repair_of(newer: Statement, older: Sequence[Sequence[Statement]]) -> Link | None:
-    """What a statement takes back; nothing where nothing of its kind was said just before, or where it is no repair.
+    """What a statement takes back or changes of what was said just before; nothing where that has nothing of its kind.
 
     Args:
         newer: the statement.
         older: what the same person said in each of the turns before it, the last first; `TURNS` of them.
     """
-    if not newer.is_repair or newer.is_planned:
+    if not refers_back(newer):
         return None
     found = [max(links, key=lambda link: link.score) for each in older if (links := [*_links_to(each, newer)])]
     # What names the value that it takes back speaks of that, whatever was said after it.
@@ -61,7 +79,8 @@ def _links(older: Statement, newer: Statement) -> Iterable[Link]:
             is_alike = "corrected" in newer.cues and old.sort == new.sort and old.sort != "#"
             near = _nearness(old, new)
             if is_named or ((shared or not about or is_alike) and near >= _NEAR):
-                yield Link(older, newer, "corrected", _NAMED * is_named + shared + (old.sort == new.sort) + near, old)
+                kind: Cue = "corrected" if newer.is_repair else "changed"
+                yield Link(older, newer, kind, _NAMED * is_named + shared + (old.sort == new.sort) + near, old)
 
 
 def _is_of_its_kind(old: Value, new: Value) -> bool:

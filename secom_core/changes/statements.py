@@ -28,6 +28,7 @@ from .cues import (
     PAST,
     PLANNED,
     PLANS,
+    QUOTE,
     QUOTED,
     SUPPOSED,
     SWAPPED,
@@ -70,7 +71,8 @@ _DENIED: Final = regex(
     r"\b(?:not|nicht|kein\w*|no|instead of|rather than|statt|anstatt|en vez de|en lugar de|pas|non|au lieu|plutôt que)"
     r" (?:in |on |at |to |with |for |nach |zu |zum |zur |bei |mit |a |en |con |para |à |au |chez |du |pour )?"
     r"(?:an? |the |am |um |im |el |la |las |los |a las |de |le |les |une? |l['’])?$"
-    r"|\bplutôt qu['’](?:à |en |au |une? )?$",
+    r"|\bplutôt qu['’](?:à |en |au |une? )?$"
+    r"|n['’]t (?:\w+ ){0,2}(?:on|at|in|by|to|for) (?:the )?$",
     re.I,
 )
 _LEFT_FOR: Final = regex(r" ?(?:[\w-]+ )?(?:to|up to|down to|auf|a|hasta|à|au)\b|.{0,4}(?:到|至|改|成|为)", re.I)
@@ -98,7 +100,7 @@ _DULL: Final = frozenset(
     었어 았어 으로 에서 에는 까지 부터 现在 以后 今は 还是 已经 我们 每天
     每周 一个 ました です でし した だっ った いや 是 이고 는데 라고 다고
     께서 대요 네요 지만 아니 미안 죄송 잠깐
-    ab hab hem hemos som somos son seremo ere vamos llev th
+    ab wurd wird sind ist auf den sie hab hem hemos som somos son seremo ere vamos llev th
     """.split()
 ) | frozenset(
     terms(
@@ -181,9 +183,15 @@ def statements_of(text: str) -> tuple[Statement, ...]:
     return _stated(text)
 
 
+def _without_quotes(text: str) -> str:
+    """The text with blanks in the place of what it quotes."""
+    return QUOTE.sub(lambda found: found[0].replace(found["words"], " " * len(found["words"])), text)
+
+
 def _statements_in(text: str) -> tuple[Statement, ...]:
     found: list[Statement] = []
     language = latin_language_of(text[:_READ])
+    text = _without_quotes(text)
     carried, names, is_repair = frozenset[Cue](), frozenset[str](), False
     for start, stop in _sentences(text[:_READ]):
         cues = _cues(text[start:stop])
@@ -253,7 +261,7 @@ def _of_sentence(
         if place and _RELATIVE.match(clause):
             heads |= dict.fromkeys(before_words, 1.0)
         cues = _cues(clause) | (of_sentence & {"corrected"})
-        if (heads or (is_repair and values[place])) and (values[place] or cues or words[place]):
+        if (heads or ((is_repair or "changed" in cues) and values[place])) and (values[place] or cues or words[place]):
             yield Statement(
                 first,
                 last,
@@ -275,11 +283,21 @@ def _of_sentence(
             )
 
 
+_NUMBERED: Final = regex(
+    r"\b(chapter|part|volume|phase|level|unit|room|kapitel|teil|band|capítulo|parte|chapitre|partie|tome)"
+    r" (one|two|three|four|five|six|seven|eight|nine|ten|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn"
+    r"|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez|une?|deux|trois|quatre|cinq|sept|huit|neuf|dix)\b",
+    re.I,
+)
+"""What is numbered in words, as parts of a whole are."""
+
+
 def _labels(clause: str, values: list[Value]) -> frozenset[tuple[str, str]]:
     """Things that a number tells apart; one that counts something, or is a sum, tells nothing apart."""
     counting = {value.start for value in values if value.sort not in ("#", "name")}
     found = ((each[1].casefold(), each[2]) for each in _LABEL.finditer(clause) if each.start(2) not in counting)
-    return frozenset(each for each in found if not _NO_LABEL.search(each[0]))
+    numbered = ((each[1].casefold(), each[2].casefold()) for each in _NUMBERED.finditer(clause))
+    return frozenset([*numbered, *(each for each in found if not _NO_LABEL.search(each[0]))])
 
 
 def _clauses(text: str, start: int, stop: int) -> Iterator[tuple[int, int, bool]]:

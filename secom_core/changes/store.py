@@ -20,7 +20,7 @@ from ..stores.statements import is_unchanged
 from ..text.batches import batches
 from .linking import Link, links_of
 from .records import Said
-from .repairs import TURNS, repair_of
+from .repairs import TURNS, refers_back, repair_of
 from .slots import SLOT
 from .statements import Statement, statements_of
 from .tables import changes, statement_heads
@@ -147,8 +147,8 @@ def _link(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Sa
 def _repairs(
     connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said]
 ) -> list[tuple[Said, Said, Link]]:
-    """What of a turn takes back what the same person said just before, with that."""
-    repairing = [each for each in said if each.statement.is_repair and each.statement.values]
+    """What of a turn takes back or changes what the same person said just before, with that."""
+    repairing = [each for each in said if refers_back(each.statement)]
     if not repairing:
         return []
     places = [(row.id, each) for each in range(turn.index - 1, max(-1, turn.index - 1 - TURNS), -1)]

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from ..text.han import one_way
 from ..text.patterns import regex
 from ..text.terms import is_stopword
+from .cues import CHANGED
 from .notation import one_notation
 
 
@@ -116,6 +117,13 @@ _PATTERNS: Final = tuple(
         ("day", r"\b\d{4}-\d{1,2}-\d{1,2}\b|(?:\d{1,2}月\d{1,2}[日号])|\d{1,2}월 ?\d{1,2}일"),
         ("day", rf"\b(?:{MONTHS})\.? \d{{1,2}}(?:st|nd|rd|th)?\b(?:, \d{{4}})?"),
         ("day", rf"\b\d{{1,2}}(?:st|nd|rd|th|er|\.)?(?: of| de)? (?:{MONTHS})\b"),
+        # A day of the month alone, where no noun follows that it counts.
+        (
+            "day",
+            r"(?<=\bthe )\d{1,2}(?:st|nd|rd|th)\b(?=[.,;:!?)]|$| (?:at|in|on|for|as|because|since|instead|not|now|and|or)\b)",
+        ),
+        ("day", r"(?:(?<=\bam )|(?<=\bden )|(?<=\bzum )|(?<=\bdem ))\d{1,2}\.(?![\d\w])(?-i:(?! [A-ZÄÖÜ]))"),
+        ("day", r"(?:(?<=\bal )|(?<=\bau )|(?<=\ble ))\d{1,2}(?=[.,;:!?)]|$)(?![.,]\d)"),
         (
             "time",
             r"(?<=à )\d{1,2} ?(?:h|heures?)(?: ?\d\d)?\b|(?:\b\d{1,2}:|(?:(?<=\bat )|(?<=\bum ))\d{1,2}\.)\d\d"
@@ -216,7 +224,8 @@ def _value(sort: str, match: re.Match[str], text: str) -> Value:
         return Value(sort, one_notation(sort, shown), start, stop)
     eastern = _HAN_UNIT.match(text, stop)
     unit = eastern or _PLURAL.match(text, stop) or _UNIT.match(text, stop)
-    named = one_way(unit[1].casefold()) if unit and (unit[1] == "s" or not is_stopword(unit[1])) else ""
+    counts = unit is not None and (unit[1] == "s" or not (is_stopword(unit[1]) or CHANGED.search(unit[1])))
+    named = one_way(unit[1].casefold()) if unit and counts else ""
     return Value(f"#{named if named in _SHORT_UNITS else named.rstrip('s')}", one_notation(sort, shown), start, stop)
 
 

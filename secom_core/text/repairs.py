@@ -11,7 +11,7 @@ CORRECTED: Final = wording(
     correction|correct(?:ing)? myself|I (?:said|told you|gave you)\b.{0,60}\b(?:wrong|actually|but|it's|turned)
     (?:got|had|gave)\b.{0,20}\bwrong|wrong (?:number|date|day|figure|name)|it's actually|I meant
     (?:I )?(?:mis-?(?:spoke|typed|remembered|read|counted|calculated|quoted)|typo(?:ed)?|was wrong|stand corrected)
-    (?:scratch|strike) that|make (?:that|it)(?= [~$€£]?\d| \w+day\b)|turn(?:s|ed) out
+    (?:scratch|strike) that|make (?:that|it)(?= (?:the )?[~$€£]?\d| \w+day\b)|turn(?:s|ed) out
     my (?:mistake|bad|error)(?! (?!it\b|it's|that|the\b|there|I\b|we\b|should)\w)
     (?:mixed|mix) (?:it|that|this|them|those|things) up|(?:slip of the|fat) \w+
     (?:not|n't) (?!only\b|just\b).{1,40}[,;–—-] ?(?:but|it's|it is|that's|they're|rather)

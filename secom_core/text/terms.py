@@ -210,6 +210,8 @@ _GERMAN_MONTH: Final = regex(
     r"|Nov(?:ember)?|Dez(?:ember)?)\b"
 )
 """What stands behind the full stop of a day: "am 2. Mai"."""
+_ORDINAL: Final = regex(r"\b(?:am|de[mnr]|vom|zum|bis|ab|im) \d\d?\.$")
+"""A day of which a sentence goes on with a small letter: "auf den 2. verschoben"."""
 
 
 def sentence_spans(text: str, start: int = 0, stop: int | None = None) -> list[tuple[int, int]]:
@@ -240,7 +242,9 @@ def _abbreviated(text: str, end: re.Match[str]) -> bool:
         return after.isdigit()
     if before.endswith((".m.", ".M.")):
         return after.islower()
-    if before[-2:-1].isdigit() and _GERMAN_MONTH.match(text, end.end()):
+    if before[-2:-1].isdigit() and (
+        _GERMAN_MONTH.match(text, end.end()) or (after.islower() and _ORDINAL.search(before))
+    ):
         return True
     return _ABBREVIATED.search(before) is not None
 
