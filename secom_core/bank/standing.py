@@ -107,10 +107,14 @@ class Standing:
                     if each not in found.get(each.older, ()):
                         found[each.older] = (*found.get(each.older, ()), each)
                 new = {each.newer for each in known if each.newer} - asked
-        replaced = Chains(found).replaced
-        # What was taken back tells no value.
-        telling = [turn for turn in turns if all(each.newer for each in replaced.get(turn.id, ()))]
-        shown = [each for layer in sources for each in layer.replacements_found(query, telling)] if telling else []
+            replaced = Chains(found).replaced
+            # What was taken back tells no value.
+            telling = [turn for turn in turns if all(each.newer for each in replaced.get(turn.id, ()))]
+            shown = [
+                each
+                for layer in sources
+                for each in (layer.replacements_found(connection, scope_id, query, telling) if telling else ())
+            ]
         new_ones = [
             each
             for each in shown

@@ -52,6 +52,8 @@ _VALUE: Final = wording(
     """,
     anywhere="多少|多长|多大|什么|いくら|どのくらい|何|얼마",
 )
+_ASKING: Final = frozenset("hoch wann welch viel cuant cuand cual comb quand".split())
+"""Head words that only ask, where the question is too short to show its language."""
 _DONE: Final = wording(
     "did|was|were|had|hat(?:te)?|war|waren|fue|había|était|avait|ai-je|avons-nous", anywhere="了吗|过吗|ましたか|했"
 )
@@ -82,9 +84,9 @@ def replaced_in(query: str, turns: Sequence[Turn]) -> list[Replacement]:
         A replacement of each such statement by the last one; none where no value is asked for, or of nothing in
         particular.
     """
-    words = frozenset(heads_of(query))
     kind = next((rule for rule in (_COUNT, _WHEN, _VALUE) if rule.search(query)), None)
-    if kind is None or len(words) < _LEAST or COMPARING.search(query):
+    words = frozenset(heads_of(query)) - _ASKING
+    if kind is None or not words or COMPARING.search(query):
         return []
     best = islice({turn.id: turn for turn in turns}.values(), _LOOKED_AT)
     said = [each for turn in best for each in _said_in(turn, kind) if _is_about(each.statement, words)]
@@ -123,7 +125,16 @@ def _said_in(turn: Turn, kind: re.Pattern[str]) -> Iterator[_Said]:
 
 def _is_about(statement: Statement, words: frozenset[str]) -> bool:
     shared = len(words & statement.heads.keys())
+    if len(words) < _LEAST:
+        # "How much is the rent?" asks of no other rent, such as that of the garage.
+        return words == _subject(statement)
     return shared >= max(_LEAST, _SHARE * len(words))
+
+
+def _subject(statement: Statement) -> set[str]:
+    """The words that a statement itself is about, without those of its values."""
+    of_values = frozenset[str]().union(*statement.values.values())
+    return {head for head, weight in statement.heads.items() if weight == 1 and head not in of_values}
 
 
 def _shared(statement: Statement, words: frozenset[str]) -> float:

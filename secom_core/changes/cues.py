@@ -14,6 +14,7 @@ Cue = Literal["changed", "swapped", "corrected", "ended", "confirmed", "measured
 ENDED: Final = wording(
     r"""
     (?:I|we)(?:'ve| have)? (?:\w+ )?(?:cancel+ed|quit|gave up|given up)|I(?:'ve| have)? stopped \w+ing
+    ^(?:just |finally )?(?:cancel+ed|quit) (?:the|my|our)
     (?:no|not) \w+ (?:any ?more|any longer)|\w+n't\b.{0,40}\b(?:any ?more|any longer)|no longer
     (?:I|we)(?:'m| am| are|'re) not \w+ any ?more
     (?:handed|put|turned) in my (?:notice|resignation)|resigned|packed (?:it )?in|dropped out|called (?:it )?off
@@ -109,7 +110,8 @@ QUOTED: Final = regex(
 """Behind what somebody else speaks of oneself."""
 QUOTE: Final = regex(
     r"(?:(?<!\bI )\b(?:wrote|writes|says?|said|told (?:me|us)|reads?|schrieb|sagte?|meinte|steht|stand|dijo|escribió"
-    r"|decía|ponía|pone|dit|écrit|disait)\b[^'\"“„«‘.!?]{0,20}|: ?|\band )['\"“„«‘](?P<words>[^\"”“»’]{8,300}?)['\"”“»’](?!\w)",
+    r"|decía|ponía|pone|dit|écrit|disait)\b[^'\"“„«‘.!?]{0,20}|: ?|\band )"
+    r"['\"“„«‘](?P<words>[^\"”“»’]{8,300}?)['\"”“»’](?!\w)",
     re.I,
 )
 """Words of somebody or something else, between quotation marks."""

@@ -15,6 +15,7 @@ from ..stores.sql import SqlStore
 from . import reading
 from . import store as rows
 from .asked import replaced_in
+from .records import UNRELATED
 from .tables import changes, statement_heads
 
 
@@ -34,9 +35,17 @@ class ChangeLayer(Layer):
         return [each.replacement for each in reading.superseded(connection, scope_id, before.union(turn_ids))]
 
     @classmethod
-    def replacements_found(cls, query: str, turns: Sequence[Turn]) -> Iterable[Replacement]:
-        """What of these turns tells a value that is asked for, where a later one tells another."""
-        return replaced_in(query, turns)
+    def replacements_found(
+        cls, connection: Connection, scope_id: int, query: str, turns: Sequence[Turn]
+    ) -> Iterable[Replacement]:
+        """What of these turns tells a value that is asked for, where a later one tells another.
+
+        Nothing of turns of which the language model has said that they are unrelated.
+        """
+        found = replaced_in(query, turns)
+        told = reading.records(connection, scope_id, {each.older for each in found}) if found else ()
+        apart = {(each.older, each.newer) for each in told if each.kind == UNRELATED}
+        return [each for each in found if (each.older, each.newer) not in apart]
 
     @classmethod
     def forget_turns(cls, connection: Connection, session: SessionRow, turns: Collection[int]) -> None:

@@ -59,7 +59,8 @@ def one_notation(sort: str, shown: str) -> str:
 def is_same(one: str, other: str) -> bool:
     """Whether two values of a sort, each in `one_notation`, may be meant as the same.
 
-    A day without a year, or without a month, is that of any, and an hour that nobody says to be before or after noon is either.
+    A day without a year, or without a month, is that of any, and an hour of which nobody says whether it is before
+    noon is either.
     """
     if one == other:
         return True

@@ -33,7 +33,7 @@ def refers_back(statement: Statement) -> bool:
 
 
 def _goes_on(statement: Statement) -> bool:
-    """Whether a statement tells how much something is now, and not what: "It went up to 950", "She raised it to 10 mg"."""
+    """Whether a statement tells how much something is now, and not what: "It went up to 950"."""
     if "changed" not in statement.cues or statement.is_weak or statement.is_added or statement.owner:
         return False
     of_values = frozenset[str]().union(*statement.values.values())

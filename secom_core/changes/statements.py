@@ -112,7 +112,7 @@ _DULL: Final = frozenset(
     )
     + terms(
         "jetzt nun neu gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens natürlich klar "
-        "woche monat jahr",
+        "woche monat jahr betragen beträgt belaufen beläuft",
         language="german",
     )
     + terms(

@@ -120,7 +120,8 @@ _PATTERNS: Final = tuple(
         # A day of the month alone, where no noun follows that it counts.
         (
             "day",
-            r"(?<=\bthe )\d{1,2}(?:st|nd|rd|th)\b(?=[.,;:!?)]|$| (?:at|in|on|for|as|because|since|instead|not|now|and|or)\b)",
+            r"(?<=\bthe )\d{1,2}(?:st|nd|rd|th)\b"
+            r"(?=[.,;:!?)]|$| (?:at|in|on|for|as|because|since|instead|not|now|and|or|but)\b)",
         ),
         ("day", r"(?:(?<=\bam )|(?<=\bden )|(?<=\bzum )|(?<=\bdem ))\d{1,2}\.(?![\d\w])(?-i:(?! [A-ZÄÖÜ]))"),
         ("day", r"(?:(?<=\bal )|(?<=\bau )|(?<=\ble ))\d{1,2}(?=[.,;:!?)]|$)(?![.,]\d)"),

@@ -273,12 +273,16 @@ class Layer:
         return ()
 
     @classmethod
-    def replacements_found(cls, query: str, turns: Sequence[Turn]) -> Iterable[Replacement]:
+    def replacements_found(
+        cls, connection: Connection, scope_id: int, query: str, turns: Sequence[Turn]
+    ) -> Iterable[Replacement]:
         """What the turns that were found for a question show of each other to hold no more; nothing unless overridden.
 
         It is asked like `replacements`.
 
         Args:
+            connection: a transaction.
+            scope_id: whose turns.
             query: the question.
             turns: what was found for it, best first.
         """

@@ -118,6 +118,16 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
         ("The choir rehearsal is on April 3.", "The choir rehearsal was brought forward to April 1.", "changed"),
         ("Das Budget der Feier ist 10.000 Euro.", "Das Budget der Feier wurde auf 12.000 Euro aufgestockt.", "changed"),
         ("Die Ladezeit der Seite ist 7 Sekunden.", "Die Ladezeit der Seite ist auf 4 Sekunden gesunken.", "changed"),
+        # A number that counts something tells nothing apart.
+        ("Vienen 90 invitados a la boda.", "Ahora vienen 104 invitados a la boda.", "changed"),
+        # A day of the month alone.
+        (
+            "The paper is due on May 12.",
+            "It turned out that the paper isn't due on the 12th; the page says May 19.",
+            "corrected",
+        ),
+        ("Die Abgabe ist am 11. März.", "Die Abgabe wurde auf den 18. verschoben.", "changed"),
+        ("I take 10 mg of lisinopril.", "I'm still on 10 mg, he said.", "confirmed"),
     ],
 )
 def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer: str, kind: str) -> None:
@@ -181,6 +191,25 @@ def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer:
         ("The Nginx proxy listens on port 5000.", "I increased the timeout of the Nginx proxy to 120s."),
         ("The interview with Ada is on April 3.", "My interview with Ben got pushed to April 10."),
         ("The `PriceTable` component renders tests in Storybook.", "I increased the tests of `PriceTable` in Vitest."),
+        # Nothing in common but a unit, or what is counted.
+        ("I also take 20 mg of simvastatin at night.", "She put me up to 10 mg, as the readings were still high."),
+        ("I'm at 45 pages.", "I'm now up to 15 pages of the Ostrom."),
+        # Somebody, or something, else.
+        ("Customer Alvo has 120 users.", "Customer Benno has grown to 300 users."),
+        (
+            "Doctor Patel has me on 5 mg of ramipril in the mornings.",
+            "Maureen's doctor raised hers to 20 mg of ramipril.",
+        ),
+        ("Chapter two is at 4,200 words.", "Chapter three is now at 1,900 words."),
+        # What is supposed, quoted, or never was.
+        ("The sample is 40 people.", "And suppose the sample went up to 200 people, what then?"),
+        ("The search latency is 840 ms.", "The log says 'search latency is now 95 ms' on another node."),
+        (
+            "El presupuesto de la boda es de 14.000 euros.",
+            "En la revista ponía: 'las bodas han subido a 21.000 euros'.",
+        ),
+        ("I've never smoked, not even one.", "I gave up smoking the day Helen was born."),
+        ("Ich habe nie Klavier gespielt.", "Yoga habe ich aufgegeben, ich laufe lieber am Fluss."),
     ],
 )
 def test_what_is_of_another_or_is_not_so_changes_nothing(older: str, newer: str) -> None:
@@ -245,6 +274,37 @@ def test_the_value_that_is_named_is_taken_back_whatever_came_after_it(bank: Memo
     ],
 )
 def test_who_goes_on_takes_nothing_back(bank: MemoryBank, older: str, newer: str) -> None:
+    assert talk(bank, older, newer) == []
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Our rent is 900 euros.", "It went up to 950."),
+        ("My dentist appointment is on Tuesday.", "It was moved to Thursday."),
+        ("I take 5 mg of ramipril.", "She raised it to 10 mg."),
+        ("The thesis deadline is 30 June.", "They extended it to 15 August."),
+        ("Die Miete beträgt 900 Euro.", "Sie ist auf 950 gestiegen."),
+        ("Die Abgabe ist am 11. März.", "Sie wurde auf den 18. verschoben."),
+        ("El alquiler es de 780 euros.", "Ha subido a 830."),
+    ],
+)
+def test_what_goes_on_about_the_last_thing_said_changes_that(bank: MemoryBank, older: str, newer: str) -> None:
+    assert talk(bank, older, "Which herbs grow on a balcony?", newer) == [("changed", "u0", "u2")]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Our rent is 900 euros.", "My sister's went up to 950."),
+        ("Our rent is 900 euros.", "The gym fee went up to 45."),
+        ("Our rent is 900 euros.", "It went up to Ghent."),
+        ("My dentist appointment is on Tuesday.", "It went up to 950 euros."),
+        ("Our rent is 900 euros.", "It would have gone up to 950."),
+        ("Our rent is 900 euros.", "It also went up to 12 in the poll."),
+    ],
+)
+def test_what_goes_on_about_something_else_changes_nothing(bank: MemoryBank, older: str, newer: str) -> None:
     assert talk(bank, older, newer) == []
 
 
@@ -327,6 +387,9 @@ def said(text: str, day: int, speaker: str | None = None) -> Turn:
             "What time is the visit to the dairy?",
         ),
         ("Die Kiste hat 40 Samen.", "Ich habe 52 Samen in der Kiste.", "Wie viele Samen sind in der Kiste?"),
+        ("The rent is 900 euros.", "The rent is 950 euros from May on.", "How much is the rent?"),
+        ("Die Miete beträgt 900 Euro.", "Die Miete beträgt 950 Euro.", "Wie hoch ist die Miete?"),
+        ("El alquiler es de 780 euros.", "El alquiler es de 830 euros.", "¿Cuánto es el alquiler?"),
     ],
 )
 def test_a_question_for_a_value_says_that_two_statements_are_about_one_thing(
@@ -349,6 +412,8 @@ def test_a_question_for_a_value_says_that_two_statements_are_about_one_thing(
         ("I sold 45 packets of seeds.", "I sold 52 packets of seeds.", "How many packets of seeds did I sell?"),
         ("The dairy visit was on May 3.", "The dairy visit was on May 9.", "When was the dairy visit?"),
         ("Room 12 has 20 seats.", "Room 14 has 35 seats.", "How many seats does room 12 have?"),
+        ("The rent is 900 euros.", "The rent of the garage is 80 euros.", "How much is the rent?"),
+        ("The rent is 900 euros.", "The rent is €900.", "How much is the rent?"),
         (
             "The Ghent office has 40 employees.",
             "The Lyon office has 25 employees.",
