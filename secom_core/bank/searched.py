@@ -87,6 +87,7 @@ class Finds:
         strong: what answers the query by all appearances.
         rest: what else was said in the same turns.
         others: what else was found.
+        near: what the user said beside what answers the query by all appearances.
         faint: what hardly has to do with the query.
         after: what stands around the finds, then the latest turns.
     """
@@ -96,13 +97,14 @@ class Finds:
     strong: Sequence[Candidate] = ()
     rest: Sequence[Candidate] = ()
     others: Sequence[Candidate] = ()
+    near: Sequence[Candidate] = ()
     faint: Sequence[Candidate] = ()
     after: Sequence[Candidate] = ()
 
     @property
     def parts(self) -> tuple[Sequence[Candidate], ...]:
         """In the order in which they are packed."""
-        return self.before, self.strong, self.rest, self.others, self.faint, self.after
+        return self.before, self.strong, self.rest, self.others, self.near, self.faint, self.after
 
 
 def together(finds: Sequence[Finds], *, is_named: bool) -> list[Candidate]:
@@ -168,7 +170,9 @@ def finds_of(
     before += _instructions(index, without, budget) if not options.only_relevant else []
     strong, others, faint = _by_strength(found)
     rest = () if options.only_relevant else [one for one in index.rest_of(strong, found) if one.turn.id not in without]
-    return Finds(searched.scope, before, strong, rest, others, faint, _wanted(after, without, budget))
+    near = index.near(strong) if faint and not options.only_relevant else ()
+    near, after = (_wanted(each, without, budget) for each in (near, after))
+    return Finds(searched.scope, before, strong, rest, others, near, faint, after)
 
 
 def _instructions(index: ScopeIndex, exclude: Collection[str], budget: int | None) -> list[Candidate]:

@@ -66,7 +66,7 @@ def _dated(hit: Hit) -> Iterator[str]:
         if day:
             yield f"{day}\n"
         elif turn is not before and is_gap(before, turn):
-            yield GAP
+            yield f"{GAP} "
         yield shown
         before = turn
 

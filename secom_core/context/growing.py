@@ -31,7 +31,7 @@ class Room:
         self.counter = counter
         self.left = budget - counter(OPEN) - counter(CLOSE)
         # A turn of a memory that is there already may leave a gap on either side.
-        self._more, self._new = counter("\n") + counter(GAP), counter("\n") + counter("[99]")
+        self._more, self._new = counter("\n") + counter(f"{GAP} "), counter("\n") + counter("[99]")
         self._least = min(self._more, self._new)
         self._units: set[tuple[Scope, str]] = set()
         self._days: set[str] = set()
@@ -135,7 +135,7 @@ class Growing:
         if (candidate.turn.id, passage.place) in self._excerpts:
             return often + cut
         ends = (passage.start > 0) + (passage.stop < len(passage.message.text))
-        return often + ends * cut + counter(GAP) + counter(f"{passage.message.shown_label}: ")
+        return often + ends * cut + counter(f"{GAP} ") + counter(f"{passage.message.shown_label}: ")
 
     @property
     def is_begun(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import fsum
@@ -16,6 +17,12 @@ from .candidate import Candidate
 
 _LEADS: Final = regex(r"\W*|\W*\w{1,3}[.)、:]\W*|#{1,6}\s[^\n]*|[-*+•\s]*\*\*[^*\n]+\*\*:?|[^\n]{1,80}[:：]")
 """What tells nothing alone: a heading, the number of an item, what ends with a colon."""
+_GREETING: Final = regex(
+    r"[a-zà-ÿ']+(?:,? [a-zà-ÿ']+)?[\s!.…]*"
+    r"|(?:你好|您好|谢谢|好的|こんにちは|ありがとうございます|안녕하세요|감사합니다)[\s!！.。]*",
+    re.I,
+)
+"""One or two words, as before the first thing that somebody says."""
 
 
 def with_narrower(candidate: Candidate, passage: Passage, worth: Mapping[str, float], item: int = 0) -> Candidate:
@@ -52,8 +59,12 @@ def _narrower(passage: Passage, worth: Mapping[str, float]) -> Passage | None:
     return replace(passage, start=start, stop=stop)
 
 
+def _leads(words: str) -> bool:
+    return _LEADS.fullmatch(words) is not None or _GREETING.fullmatch(words) is not None
+
+
 def _telling(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The spans, with what only leads to the next, such as a heading or the number of an item, put before that."""
+    """The spans, with what only leads to the next (a heading, the number of an item, a greeting) before that."""
     found: list[tuple[int, int]] = []
     leads = False
     for start, stop in spans:
@@ -61,6 +72,6 @@ def _telling(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int
             found[-1] = found[-1][0], stop
         else:
             found.append((start, stop))
-        leads = _LEADS.fullmatch(text[start:stop].strip()) is not None
+        leads = _leads(text[start:stop].strip())
     # The last one leads nowhere.
     return found[:-1] if leads and len(found) > 1 else found

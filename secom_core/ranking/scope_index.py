@@ -32,7 +32,7 @@ from .relevance import CALIBRATED, relevances
 from .scope_search import Indexes, ScopeSearch
 from .signals import behind, comparable, of_whom
 from .speaking import LONG, SAID_BY_USER
-from .surroundings import Besides, asked_about, besides, instructions, taken_back
+from .surroundings import Besides, asked_about, besides, instructions, said_beside, taken_back
 from .weights import DENSE, LEXICAL, SIGNALS
 
 _MEMORY_BYTES: Final = 620
@@ -319,6 +319,11 @@ class ScopeIndex:
         rows = chain(taken_back(table, heads), *map(table.rows_from, short))
         least = min((each.score for each in known), default=0.0) - 1
         return self._shown((Besides(row, "surrounding") for row in rows), strong, score=least)
+
+    def near(self, strong: Sequence[Candidate]) -> Iterator[Candidate]:
+        """What was said beside passages, the best first, by who speaks there: not what an assistant replied."""
+        rows = said_beside(self._table, [self._row_of(each) for each in strong if each.kind == "relevant"])
+        return self._shown(rows, strong, score=min((each.score for each in strong), default=0.0))
 
     def besides(self, found: Sequence[Candidate]) -> Iterator[Candidate]:
         """What may be shown where what was found leaves room, in order: its surroundings, then the latest turns.

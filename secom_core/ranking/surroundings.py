@@ -198,6 +198,17 @@ def _gist(table: PassageTable, rows: Rows) -> list[int]:
     return found
 
 
+def said_beside(table: PassageTable, found: Sequence[int]) -> Iterator[Besides]:
+    """What stands around the best finds and is no assistant's reply.
+
+    Args:
+        table: the passages.
+        found: the rows that were found, best first.
+    """
+    rows = _around(table, found[:_FOUND])
+    yield from (Besides(row, "surrounding") for row in rows if table.kind[row] != REPLY)
+
+
 def _around(table: PassageTable, found: Sequence[int]) -> Iterable[int]:
     if not found:
         return []

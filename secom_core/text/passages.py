@@ -44,6 +44,10 @@ def passage_spans(text: str) -> list[Span]:
     size = heading = 0
     for start, stop, opens, is_heading in _atoms(text):
         tokens = count_tokens(text[start:stop])
+        if spans and not tokens:
+            # Blank lines say nothing: they go with what stands before them.
+            spans[-1] = (spans[-1][0], stop)
+            continue
         if not spans or size + tokens > MOST or (size >= LEAST and opens):
             # A heading at the end goes with what stands below it.
             if spans and spans[-1][0] < heading and count_tokens(text[heading:stop]) <= MOST:

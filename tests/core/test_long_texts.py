@@ -248,3 +248,14 @@ def test_a_heading_goes_with_what_stands_below_it() -> None:
         found = [text[start:stop].strip() for start, stop in passage_spans(text)]
         assert len(found) > 3
         assert not any(piece.splitlines()[-1].startswith("#") for piece in found)
+
+
+@pytest.mark.parametrize("end", ["\n\n", "\n \n\n", " " * 300, "\n\n```\nx = 1\n```\n\n\n"])
+def test_no_passage_is_blank(end: str) -> None:
+    text = (
+        "\n\n".join("A mulch of bark holds water and stops weeds in every bed that it is put on." for _ in range(30))
+        + end
+    )
+    spans = passage_spans(text)
+    assert [text[start:stop] for start, stop in spans if not text[start:stop].strip()] == []
+    assert "".join(text[start:stop] for start, stop in spans) == text

@@ -155,3 +155,15 @@ def test_the_budget_is_used_up_where_parts_count_for_more_than_the_whole() -> No
         for budget in (200, 1000, 2000):
             recall = bank.recall(SCOPE, "Which boat is painted blue?", token_budget=budget)
             assert 0.94 * budget - 12 < recall.tokens <= budget
+
+
+@pytest.mark.parametrize("greeting", ["Hi!", "Good morning!", "Thanks, Anna!", "OK.", "Hallo!"])
+@pytest.mark.parametrize("query", ["What did we talk about last time?", "What's for dinner?"])
+def test_no_greeting_stands_for_what_was_said_after_it(greeting: str, query: str) -> None:
+    reply = "Here is an overview. " + " ".join(f"Point {n}: measure the wall before you order." for n in range(70))
+    houses = ["a small house in Leipzig with my husband Jonas", "two children, Mia and Leo, who go to school in Ghent"]
+    with MemoryBank.open() as bank:
+        for each in houses:
+            remember(bank, [("user", f"{greeting} I have {each}, and a dog."), ("assistant", reply)])
+        blocks = [bank.recall(SCOPE, query, token_budget=budget).text for budget in range(60, 300, 10)]
+        assert not [block for block in blocks if f"{greeting} […]" in block]

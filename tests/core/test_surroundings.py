@@ -402,3 +402,18 @@ def test_an_instruction_is_found_whatever_is_asked() -> None:
     assert "Ponti" in recall.text
     kinds = {hit.memory.session: hit.kind for hit in recall.hits}
     assert kinds.get("rule", "standing") == "standing"
+
+
+@pytest.mark.parametrize("budget", [600, 1500])
+def test_what_the_user_said_beside_a_find_comes_before_what_hardly_has_to_do_with_it(budget: int) -> None:
+    asides = ["Compare two databases.", "Write a haiku about rain.", "How do I get wine stains out?", "My knee hurts."]
+    like = (
+        "Readers like this chapter as it is. Numbers behave like objects here, and {} looks like {} to most of them. "
+    )
+    with MemoryBank.open() as bank:
+        said: list[tuple[str, str]] = [("My mother Greet turns 60 on 14 October.", "How nice for her.")]
+        said += [("She loves orchids and hates surprises.", "Noted.")]
+        said += [(f"{asides[n % 4]} Part {n}.", like.format(f"point {n}", f"note {n}") * 20) for n in range(24)]
+        exchanges = [pair for user, reply in said for pair in (("user", user), ("assistant", reply))]
+        bank.remember(SCOPE, exchanges, session="s", at=AT, close=True)
+        assert "orchids" in bank.recall(SCOPE, "What does my mother like?", token_budget=budget).text
