@@ -96,6 +96,7 @@ _SAID: Final = wording(
 _DAY_SIGNS: Final = signs(
     "0|1|2|3|4|5|6|7|8|9|day|week|month|year|ago|night|morning|in |since|during|last|gestern|heute|tag|mittwoch|woche"
     "|monat|jahr|im |seit|ayer|hoy|semana|mes|año|el |en |desde|hier|jourd|semaine|mois|anné|an |dernier|depuis"
+    "|my |our |mi |mon |mein|unser|early|mid|end|anfang|mitte|mediados|principios|finales|fin |début|christmas|noël"
     "|between|from |over |at |zwischen|von |vom |letzte|vor |am |entre|de |del |du |d'|d’|hace|il y a|l'|l’|ce |le "
     "|今|昨|前|上|本|周|月|日|年|先|曜|おと|きのう|ゆうべ|过去|最近|近|ここ|春|夏|秋|冬|末|週|星期|礼|禮|この"
     "|월|일|주|달|년|해|전|어제|어젯밤|간밤|오늘|그제|저께|엊그제|최근|봄|여름|가을|겨울"

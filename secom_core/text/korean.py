@@ -42,7 +42,10 @@ _MONTH_OF_YEAR: Final = regex(
     r"(?:(?P<before>재작년)|(?P<past>작년|지난해)|올해|금년)\s?(?P<month>\d\d?)월(?:\s?(?P<day>\d\d?)일)?"
 )
 _DAY_OF_MONTH: Final = regex(rf"(?:(?P<last>(?:{_LAST})\s?달)|이번\s?달|이달)\s?(?P<day>\d\d?)일")
-_BEFORE_MONTH: Final = regex(rf"(?<!\d)(?<!년)(?<!년\s)(?P<month>\d\d?)월\s?이?{_BEFORE}")
+_BEFORE_MONTH: Final = regex(
+    r"(?:(?P<year>재작년|작년|지난해|올해|금년|(?:19|20)\d\d(?=년))년?\s?|(?<!\d)(?<!년)(?<!년\s))"
+    rf"(?P<month>\d\d?)월\s?이?{_BEFORE}"
+)
 _SEASONS: Final = "봄", "여름", "가을", "겨울"
 _SEASON: Final = regex(
     rf"{_OPENS}(?:(?:(?P<year>(?:19|20)\d\d)년|(?P<before>재작년)|(?P<past>작년|지난해)|올해|(?P<last>{_LAST})|이번)\s?)?"
@@ -168,9 +171,9 @@ _FORMS: Final = (
     (_WEEK_BEFORE_LAST, _week_before_last),
     (_AGO, _ago),
     (_UNTIL_NOW, _until_now),
+    (_BEFORE_MONTH, before_month),
     (_MONTH_OF_YEAR, _month_of_year),
     (_DAY_OF_MONTH, _day_of_month),
-    (_BEFORE_MONTH, before_month),
     (_SEASON, _season),
     (_WEEKEND, weekend),
     (_WEEKDAY, _weekday),

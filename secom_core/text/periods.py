@@ -10,14 +10,16 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date, timedelta
-from itertools import compress
+from itertools import chain, compress
 from typing import Final, NamedTuple, TypeAlias
 
 from .dates import MONTH_NUMBERS, WEEKDAY_NUMBERS, Span, calendar_days, counted, last_weekday, spans, without_days
 from .han import HAN_NUMBER, han_number
 from .korean import korean_periods
+from .month_parts import counted_parts, days_of_months, month_parts
 from .patterns import regex
-from .seasons import periods
+from .plain_days import plain_days
+from .seasons import counted_seasons, periods
 from .wording import folded_case, is_signed, signs
 
 _Kind: TypeAlias = tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]
@@ -107,10 +109,11 @@ class _Day(NamedTuple):
 
 def days_named(text: str, today: date | None, years: Iterable[int] = ()) -> list[Span]:
     """The spans of days that a question names, as `secom_core.text.dates.spans` reads them, with ranges as wholes."""
-    years = list(years)
+    years, text = list(years), plain_days(text, today)
     until_now, rest = _until_now(text, today) if today else ([], text)
     ranges, rest = _ranges(rest, today, years, weekdays=False)
-    return list(dict.fromkeys([*until_now, *ranges, *spans(rest, today, years)]))
+    parts, rest = month_parts(rest, today, years, is_whole=True)
+    return list(dict.fromkeys([*until_now, *ranges, *parts, *spans(rest, today, years)]))
 
 
 def days_asked(text: str, today: date, years: Iterable[int] = ()) -> list[Span]:
@@ -126,24 +129,27 @@ def days_asked(text: str, today: date, years: Iterable[int] = ()) -> list[Span]:
     """
     if not 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
         return spans(text, today, years)
-    years = list(years)
-    until_now, rest = _until_now(text, today)
-    found, rest = _ranges(rest, today, years)
-    since, rest = _since(rest, today)
-    others, rest = periods(rest, today)
-    korean, rest = korean_periods(rest, today)
-    return list(dict.fromkeys([*until_now, *found, *since, *others, *korean, *spans(rest, today, years)]))
+    found, rest = _periods(text, today, list(years))
+    return list(dict.fromkeys([*found, *spans(rest, today, years)]))
 
 
 def without_periods(text: str) -> str:
     """The text without the words by which `days_asked` finds days in it."""
     some_day = date(2024, 7, 3)
-    _, text = _until_now(text, some_day)
-    _, text = _ranges(text, some_day, [some_day.year])
-    _, text = _since(text, some_day)
-    _, text = periods(text, some_day)
-    _, text = korean_periods(text, some_day)
-    return without_days(text)
+    return without_days(_periods(text, some_day, [some_day.year])[1])
+
+
+def _periods(text: str, today: date, years: list[int]) -> tuple[list[Span], str]:
+    """All spans of a question about what was said then but for those that `spans` reads, and the rest of it."""
+    text = plain_days(text, today, is_asked=True)
+    until_now, text = _until_now(text, today)
+    ranges, text = _ranges(text, today, years)
+    since, text = _since(text, today)
+    parts, text = month_parts(text, today, years)
+    days, text = days_of_months(text, today)
+    others, text = periods(text, today)
+    korean, text = korean_periods(text, today)
+    return [*until_now, *ranges, *since, *parts, *days, *others, *korean], text
 
 
 def _ranges(text: str, today: date | None, years: list[int], *, weekdays: bool = True) -> tuple[list[Span], str]:
@@ -206,12 +212,17 @@ def _to_now(text: str, today: date, written: Iterable[_Kind], relative: Iterable
             rest = _without(text, end, *around) if begins else None
             if rest is not None:
                 return [(begins[0].toordinal(), today.toordinal())], rest
-    for end, (first, _) in counted(text, today) if relative else ():
+    for end, (first, _) in _counted(text, today) if relative else ():
         for _, *around in relative:
             rest = _without(text, end, *around)
             if rest is not None:
                 return [(first.toordinal(), today.toordinal())], rest
     return [], text
+
+
+def _counted(text: str, today: date) -> Iterator[tuple[re.Match[str], tuple[date, date]]]:
+    """What counts days from that of a text, and the parts of months and the seasons in it, which have begun by then."""
+    return chain(counted_parts(text, today), counted_seasons(text, today), counted(text, today))
 
 
 def _without(text: str, end: re.Match[str], before: re.Pattern[str], after: re.Pattern[str]) -> str | None:

@@ -33,23 +33,31 @@ _SEASONS: Final = {
     )
     for name in names.split()
 }
-_LATIN: Final = "|".join(name for name in _SEASONS if len(name) > 1)
-_LAST: Final = r"(?P<last>last|past|previous|letzte[nrs]?|vorige[nrs]?|vergangene[nrs]?)"
+SEASON_NAMES: Final = tuple(name for name in _SEASONS if len(name) > 1)
+"""Of all languages that are written in letters, in small ones."""
+
+_LATIN: Final = "|".join(SEASON_NAMES)
+_LAST: Final = r"(?P<last>last|past|previous|letzte[mnrs]?|vorige[mnrs]?|vergangene[mnrs]?)"
 _AFTER: Final = r"(?:\s(?P<after>pasad[oa]|derni(?:er|ère)|passé))"
+# What somebody spoke about is no time.
+_OF_MINE: Final = (
+    r"(?<!\babout\s)(?<!\büber\s)(?<!\bsobre\s)(?<!\bde\s)\b(?:my|our|meine?n?|unsere?n?|mi|nuestr[oa]|mon|notre)"
+)
 _SEASON: Final = regex(
-    rf"\b(?:{_LAST}\s|(?P<in>(?:in|during|over|this|im|diese[nm]|el|la|en|este|esta|au|le|ce|cet)\s(?:the\s)?|l['’]))?"
+    rf"\b(?:{_LAST}\s|(?P<in>(?:in|during|over|this|im|diese[nm]|el|la|en|este|esta|au|le|ce|cet)\s(?:the\s)?|l['’]"
+    rf"|{_OF_MINE}\s))?"
     rf"(?P<season>{_LATIN})\b{_AFTER}?(?:\s(?:of\s|del?\s)?(?P<year>(?:19|20)\d\d))?\b",
     re.I,
 )
-_CASE: Final = regex(r"(?:im|diese[nm]|letzte|vorige|vergangene)\w*\sfall", re.I)
+_CASE: Final = regex(r"(?:im|diese[nm]|letzte|vorige|vergangene|mein|unser)\w*\sfall", re.I)
 """A case in German, not the autumn."""
 _SIGN_SEASON: Final = regex(
     r"(?:(?P<year>(?:19|20)\d\d)年的?の?|(?P<before>前年|一昨年|おととし)的?の?|(?P<past>去年|昨年)的?の?"
     r"|今年的?の?|(?P<last>上一?[个個]|前の)|这个?|這個?|この)?"
-    r"(?P<season>[春夏秋冬])(?:[天季]|(?=に|は|の|、))"
+    r"(?P<season>[春夏秋冬])(?:[天季]|(?=に|は|の|、|から|以来|以降))"
 )
 _WEEKEND: Final = regex(
-    rf"\b(?:{_LAST}|(?:on|at|over|during)\sthe|on|this|am|dieses|el|este|le|ce)\s"
+    rf"(?:\b(?:{_LAST}|(?:on|at|over|during)\sthe|on|this|am|dieses|el|este|le|ce)|{_OF_MINE})\s"
     rf"(?:week-?end|wochenende|fin\sde\ssemana)\b{_AFTER}?",
     re.I,
 )
@@ -105,10 +113,12 @@ _MONTH_OF_YEAR: Final = regex(
     rf"(?P<year>[今去前]年|昨年)[的の]?(?P<month>{_SIGN_NUMBER})月份?[的の]?(?:(?P<day>{_SIGN_NUMBER})[日号])?"
 )
 _BEFORE_MONTH: Final = regex(
-    rf"(?<![年\d一二三四五六七八九十])(?P<month>{_SIGN_NUMBER})月份?(?:以前|之前|前(?![半端后後往]))"
+    rf"(?:(?P<year>(?:19|20)\d\d|[今去前昨])年[的の]?|(?<![年\d一二三四五六七八九十]))(?P<month>{_SIGN_NUMBER})月份?"
+    "(?:以前|之前|前(?![半端后後往]))"
 )
 _MONTH_ALONE: Final = regex(rf"(?<![年一二三四五六七八九十])(?P<month>{HAN_NUMBER})月份?(?![一二三四五六七八九十前])")
 _DAY_OF_MONTH: Final = regex(rf"(?:(?P<last>上个?月|先月)|这个月|本月|今月)[的の]?(?P<day>{_SIGN_NUMBER})[日号]")
+_FORTNIGHT: Final = wording("(?:a|one) fortnight ago|vor vierzehn Tagen|hace quince días|il y a quinze jours")
 _HALF_A_YEAR: Final = wording("half a year ago|vor einem halben jahr|hace medio año", anywhere="半年(?:前|以前|之前)")
 _SINGLE: Final = tuple(
     (wording(phrases, anywhere=anywhere), days)
@@ -126,6 +136,7 @@ _SIGNS: Final = signs(
     "|automne|hiver|春|夏|秋|冬|weekend|week-end|wochenende|fin de|末|周|週|星期|礼|禮|曜|vor |hace|il y a|前|half"
     "|去年|昨年|今年|前年|上|本月|今月|过去|最近|近|这|この|ここ|数日|さき|一昨|先|月"
     "|last |past |previous |letzten |vergangenen |seit |últim|derni|ayer|antier|before last|vorletzte|antepasada"
+    "|fortnight"
 )
 
 
@@ -172,6 +183,10 @@ def _week_before_last(match: re.Match[str], today: date) -> _Days:
     yield monday, monday + timedelta(6)
 
 
+def _fortnight(match: re.Match[str], today: date) -> _Days:
+    yield counted_back(2, 7, today)
+
+
 def _half_a_year(match: re.Match[str], today: date) -> _Days:
     yield counted_back(6, 30, today)
 
@@ -197,18 +212,25 @@ def _last_ones(match: re.Match[str], today: date) -> _Days:
 
 
 def before_month(match: re.Match[str], today: date) -> _Days:
-    """All before the first day of a month, the last one that has come: 十月前."""
+    """All before the first day of a month, the last one that has come where no year is told: 十月前, 今年三月前."""
+    number, year = han_number(match["month"]), match.groupdict().get("year")
     with suppress(ValueError):
-        number = han_number(match["month"])
-        yield date.min, date(today.year - (number > today.month), number, 1) - timedelta(1)
+        in_year = year_of(year, today) if year else today.year - (number > today.month)
+        yield date.min, date(in_year, number, 1) - timedelta(1)
+
+
+def year_of(year: str, today: date) -> int:
+    """The number of a year that is written in digits, or counted back by its first character: 今年, 작년, 前年."""
+    return int(year) if year.isdecimal() else today.year - _YEARS_BACK.get(one_way(year[0]), 2)
+
+
+_YEARS_BACK: Final = {**dict.fromkeys("今올금", 0), **dict.fromkeys("去昨작지", 1)}
 
 
 def _month_of_year(match: re.Match[str], today: date) -> _Days:
     month, day = (han_number(match[part]) if match[part] else None for part in ("month", "day"))
     with suppress(ValueError):
-        yield calendar_days(
-            today.year - ("今去前".index(match["year"][0]) if match["year"] != "昨年" else 1), month, day
-        )
+        yield calendar_days(year_of(match["year"], today), month, day)
 
 
 def _month_alone(match: re.Match[str], today: date) -> _Days:
@@ -226,15 +248,32 @@ def _day_of_month(match: re.Match[str], today: date) -> _Days:
 
 def _season(match: re.Match[str], today: date) -> _Days:
     """The season of a year; or the last that is over, where it is called the last; or else the last that has begun."""
+    parts = match.groupdict()
+    if any(parts.get(each) for each in ("year", "last", "after", "in")) or "in" not in parts:
+        yield from _any_season(match, today)
+
+
+def _any_season(match: re.Match[str], today: date) -> _Days:
+    """The same of a season that may be named without a word for that."""
     if _CASE.match(match[0]):
         return
     parts, number = match.groupdict(), _SEASONS[match["season"].lower()]
-    is_last = parts["last"] or parts.get("after")
     if parts["year"] or parts.get("past") or parts.get("before"):
         year = int(parts["year"]) if parts["year"] else today.year - 1 - bool(parts["before"])
         yield from season_days(number, today, year)
-    elif is_last or "in" not in parts or parts["in"]:
-        yield from season_days(number, today, is_last=bool(is_last))
+    else:
+        yield from season_days(number, today, is_last=bool(parts["last"] or parts.get("after")))
+
+
+def counted_seasons(text: str, today: date) -> Iterator[tuple[re.Match[str], tuple[date, date]]]:
+    """The seasons and weekends that a text names, each the last that has begun where it does not tell which."""
+    if is_signed(folded_case(text), _SIGNS):
+        for pattern in (_SEASON, _SIGN_SEASON):
+            for match in pattern.finditer(text):
+                yield from ((match, days) for days in _any_season(match, today))
+        for pattern in (_WEEKEND, _SIGN_WEEKEND):
+            for match in pattern.finditer(text):
+                yield from ((match, days) for days in weekend(match, today))
 
 
 def season_days(season: int, today: date, year: int | None = None, *, is_last: bool = False) -> _Days:
@@ -285,6 +324,7 @@ def _weekday(match: re.Match[str], today: date) -> _Days:
 _FORMS: Final[tuple[_Form, ...]] = (
     *((pattern, _days_back(days)) for pattern, days in _SINGLE),
     (_WEEK_BEFORE_LAST, _week_before_last),
+    (_FORTNIGHT, _fortnight),
     (_HALF_A_YEAR, _half_a_year),
     (_UNTIL_NOW, _until_now),
     (_LAST_ONES, _last_ones),

@@ -183,12 +183,251 @@ def test_what_is_no_range(text: str) -> None:
 def test_the_edges_of_the_calendar(today: date) -> None:
     for text in ("from November to January", "from Monday to Sunday", "since Monday", "since May", "in May 9999"):
         days_asked(text, today, [1, 9999])
+    for text in ("on the 31st", "mid-May last year", "since late May", "since Christmas", "on 5/6/2026", "今年3月前"):
+        days_asked(text, today, [1, 9999])
+        days_named(text, today, [])
 
 
 def test_the_text_without_them() -> None:
     assert (
         without_periods("What did we say about tea from 3 to 10 May?").split() == "What did we say about tea ?".split()
     )
+
+
+IN_DIGITS = {
+    ("2026-05-18",): """
+        What did I say on 18.05.2026?
+        18.05.2026: was haben wir besprochen?
+        Was habe ich am 18.05.2026 gesagt?
+        Was habe ich am 18.05.26 gesagt?
+        Was habe ich am 18.5. erzählt?
+        Was habe ich am 18.5 gesagt?
+        What did I say on 5/18?
+        5/18: what did I say?
+        What did I say on 5/18/2026?
+        What did I say on 5/18/26?
+        What did I say on 18/05/2026?
+        What did I say on 18/5?
+        ¿Qué te dije el 18/05/2026?
+        Qu'est-ce que j'ai dit le 18/05/2026 ?
+        Qu'est-ce que j'ai dit le 18/5 ?
+        2026/5/18、何を話しましたか？
+        5/18に何を話しましたか？
+        我们5/18聊了什么？
+        """,
+    ("2026-06-05",): """
+        ¿Qué te dije el 5/6?
+        De quoi avons-nous parlé le 5/6/2026 ?
+        Was habe ich am 5.6.2026 gesagt?
+        """,
+    ("2026-05-06", "2026-06-05"): """
+        What did I say on 5/6/2026?
+        What did I say on 5/6?
+        """,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [(line.strip(), found) for found, lines in IN_DIGITS.items() for line in lines.splitlines() if line.strip()],
+)
+def test_a_date_in_digits_alone(text: str, found: tuple[str, ...]) -> None:
+    assert asked(text) == [(day, day) for day in found]
+    assert subject(text) == "days"
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("What did we discuss from 5/3 to 5/10?", *EARLY_MAY),
+        ("What did we discuss between 5/3/2026 and 5/10/2026?", *EARLY_MAY),
+        ("What did we discuss from 20/4 to 5/6?", "2026-04-20", "2026-06-05"),
+        ("Was haben wir vom 3.5. bis zum 10.5. gesagt?", *EARLY_MAY),
+        ("5/3から5/10まで何を話しましたか", *EARLY_MAY),
+        ("What have I told you since 5/18?", "2026-05-18", str(TODAY)),
+        ("Was habe ich seit dem 18.5. gesagt?", "2026-05-18", str(TODAY)),
+    ],
+)
+def test_dates_in_digits_are_ends_of_ranges(text: str, first: str, last: str) -> None:
+    assert asked(text) == [(first, last)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Where was I on 18.05.2026?", ["2026-05-18"]),
+        ("Where was I on 5/18?", ["2026-05-18"]),
+        ("Où étais-je le 18/05 ?", ["2026-05-18"]),
+        ("Which paint did I buy, was it 5/18?", []),
+    ],
+)
+def test_a_date_in_digits_in_any_question(text: str, found: list[str]) -> None:
+    assert named(text) == [(day, day) for day in found]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("What did we say about the 5/8 inch screws?", "Did we say 1/2 cup or 3/4 cup?", "What did I say about 5/8?"),
+        *("Did I spend it on 3/4 of the rooms?", "What did I give on 4/5 stars?", "What did I say on version 1.10.2?"),
+        *("What did I say on 192.168.1.20?", "Is it on 10.12.24.5?", "Call me at 555/12/34", "What did I say on 5/40?"),
+        *("Was habe ich um 18.30 Uhr gesagt?", "Did I pay 18.05 euros on it?", "I am 18.5, what did I say?"),
+        *("Was habe ich am 3.5 Liter Motor gemacht?", "Did it depend on 18.05 euros?", "Is 24/7 or 9/11 a day?"),
+        *("Did I live there in my 20s?", "What did she do in her 30s?", "on 5/18/" * 60),
+    ],
+)
+def test_digits_that_are_no_date(text: str) -> None:
+    assert asked(text) == named(text) == []
+
+
+PARTS = {
+    ("2026-06-01", "2026-06-15"): """
+        What did we discuss in early June?
+        What did we discuss at the beginning of June?
+        Was haben wir Anfang Juni besprochen?
+        ¿De qué hablamos a principios de junio?
+        De quoi avons-nous parlé début juin ?
+        6月初我们聊了什么？
+        """,
+    ("2026-06-09", "2026-06-22"): """
+        What did we discuss in mid-June?
+        What did we discuss in mid June?
+        what did we discuss mid june?
+        What did we discuss in the middle of June?
+        Was haben wir Mitte Juni besprochen?
+        ¿De qué hablamos a mediados de junio?
+        De quoi avons-nous parlé à la mi-juin ?
+        """,
+    ("2026-06-16", "2026-06-30"): """
+        What did we discuss in late June?
+        """,
+    ("2026-06-21", "2026-06-30"): """
+        What did we discuss at the end of June?
+        Was haben wir Ende Juni besprochen?
+        ¿De qué hablamos a finales de junio?
+        De quoi avons-nous parlé fin juin ?
+        今年6月下旬我们聊了什么？
+        6月末に何を話しましたか
+        6월 말에 무슨 얘기를 했지?
+        """,
+    ("2026-06-01", "2026-06-10"): "6月上旬に何を話しましたか",
+    ("2026-06-11", "2026-06-20"): """
+        六月中旬我们聊了什么？
+        6월 중순에 무슨 얘기를 했지?
+        """,
+    ("2025-06-09", "2025-06-22"): """
+        What did we discuss in mid-June 2025?
+        What did we discuss in mid-June last year?
+        """,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [(line.strip(), span) for span, lines in PARTS.items() for line in lines.splitlines() if line.strip()],
+)
+def test_a_part_of_a_month(text: str, span: tuple[str, str]) -> None:
+    assert asked(text) == [span]
+    assert subject(text) == "days"
+
+
+def test_where_something_else_is_asked_the_part_of_a_month_is_the_month() -> None:
+    june = [("2026-06-01", "2026-06-30")]
+    assert named("Where was I in mid-June?") == named("Wo war ich Ende Juni?") == june
+    assert named("Where was I in mid-June?", today=None) == june
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("What did I say in May last year?", ("2025-05-01", "2025-05-31")),
+        ("What did I say last year in May?", ("2025-05-01", "2025-05-31")),
+        ("What did I say in May this year?", ("2026-05-01", "2026-05-31")),
+        ("Was habe ich letztes Jahr im Mai gesagt?", ("2025-05-01", "2025-05-31")),
+        ("Worüber haben wir im Mai letzten Jahres gesprochen?", ("2025-05-01", "2025-05-31")),
+        ("¿De qué hablamos en mayo del año pasado?", ("2025-05-01", "2025-05-31")),
+        ("De quoi avons-nous parlé en mai de l'année dernière ?", ("2025-05-01", "2025-05-31")),
+        ("What did we say in the summer last year?", ("2025-06-01", "2025-08-31")),
+    ],
+)
+def test_a_month_of_last_year(text: str, span: tuple[str, str]) -> None:
+    assert asked(text) == [span]
+    assert subject(text) == "days"
+
+
+SINCE = {
+    "2026-05-21": """
+        What have I told you since the end of May?
+        Was habe ich seit Ende Mai gesagt?
+        ¿De qué hablamos desde finales de mayo?
+        De quoi avons-nous parlé depuis fin mai ?
+        5月底以来我们聊了什么？
+        5월 말부터 무슨 얘기를 했지?
+        """,
+    "2026-05-09": "What have I told you since mid-May?",
+    "2026-06-01": """
+        What have I told you since last summer?
+        What have I told you since the summer?
+        Was habe ich seit letztem Sommer gesagt?
+        De quoi avons-nous parlé depuis l'été dernier ?
+        """,
+    "2025-05-01": "What have I told you since May last year?",
+    "2025-06-01": "去年夏天以来我们聊了什么？",
+    "2026-11-14": "What have I told you since last weekend?",
+    "2025-12-24": """
+        What have I told you since Christmas?
+        Worüber haben wir seit Weihnachten gesprochen?
+        """,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [(line.strip(), first) for first, lines in SINCE.items() for line in lines.splitlines() if line.strip()],
+)
+def test_the_time_since_then(text: str, first: str) -> None:
+    assert asked(text) == [(first, str(TODAY))]
+    assert subject(text) == "days"
+
+
+def test_christmas_is_a_time_only_where_something_was_said_then() -> None:
+    assert asked("What did we talk about at Christmas?") == [("2025-12-24", "2025-12-26")]
+    assert asked("What did we say about Christmas?") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "today", "found"),
+    [
+        ("What did I say on the 15th?", TODAY, "2026-11-15"),
+        ("What did I say on the 20th?", TODAY, "2026-11-20"),
+        ("On the 25th, what did I say?", TODAY, "2026-10-25"),
+        ("What did I say on the 31st?", TODAY, "2026-10-31"),
+        ("What did I say on the 15th of last month?", TODAY, "2026-10-15"),
+        ("What did I say on the 25th of this month?", date(2026, 11, 27), "2026-11-25"),
+        ("Was habe ich am 15. gesagt?", TODAY, "2026-11-15"),
+        ("¿Qué dije el 15?", TODAY, "2026-11-15"),
+        ("Qu'est-ce que j'ai dit le 15 ?", TODAY, "2026-11-15"),
+        ("What did I say on the 30th?", date(2026, 3, 2), "2026-01-30"),
+    ],
+)
+def test_a_day_of_the_last_month_that_has_it(text: str, today: date, found: str) -> None:
+    assert asked(text, today) == [(found, found)]
+    assert subject(text) == "days"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "What did we say on the 25th chapter?",
+            "What did I say on the 25th anniversary?",
+            "¿Qué dije el 25 por ciento?",
+        ),
+        *("Was habe ich am 3. Stock gesagt?", "What did I say on the 45th?", "What did I say in the end?"),
+    ],
+)
+def test_a_number_that_is_no_day_of_a_month(text: str) -> None:
+    assert asked(text) == named(text) == []
 
 
 def test_a_recall_finds_what_was_said_within_the_range() -> None:

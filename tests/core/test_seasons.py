@@ -91,6 +91,8 @@ SPANS = {
         六ヶ月前に何を話しましたか
         """,
     ("2026-11-03", "2026-11-09"): """
+        What did I say a fortnight ago?
+        Worüber haben wir vor vierzehn Tagen gesprochen?
         Worüber haben wir vor zwei Wochen gesprochen?
         ¿De qué hablamos hace dos semanas?
         2週間前に何を話しましたか
@@ -134,6 +136,8 @@ def test_the_last_one_is_over(text: str, today: date, first: str) -> None:
     [
         "What did we say about spring rolls?",
         "Did we talk about the fall of Rome?",
+        "What did I say about my summer?",
+        "Was war in meinem Fall los?",
         "Il a été malade.",
         "¿De qué hablamos del winter sale?",
         "Was machst du an Wochenenden?",
@@ -154,6 +158,22 @@ def test_what_is_none(text: str) -> None:
 def test_a_month_and_before_is_no_count_of_months(text: str) -> None:
     assert [last for _, last in asked(text, FRIDAY)] == ["2026-09-30"]
     assert days_named(text, FRIDAY, [2026]) == []
+    assert subject(text) == "days"
+
+
+@pytest.mark.parametrize(
+    ("text", "last"),
+    [
+        ("今年3月前我们聊了什么？", "2026-02-28"),
+        ("去年三月之前我们聊了什么？", "2025-02-28"),
+        ("2025年3月前我们聊了什么？", "2025-02-28"),
+        ("昨年3月以前に何を話しましたか", "2025-02-28"),
+        ("올해 3월 전에 무슨 얘기를 했지?", "2026-02-28"),
+        ("작년 3월 전에 무슨 얘기를 했지?", "2025-02-28"),
+    ],
+)
+def test_before_a_month_of_a_year(text: str, last: str) -> None:
+    assert asked(text, FRIDAY) == [(str(date.min), last)]
     assert subject(text) == "days"
 
 
