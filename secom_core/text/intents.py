@@ -74,16 +74,21 @@ _SAID: Final = wording(
     what (?:did|had|have) (?:I|we|you)\b.{0,40}\b(?:say|said|tell|told|talk\w*|speak|spoke|mention\w*|ask(?:ed)?)
     what (?:did|had|have) (?:I|we|you)\b.{0,40}\b(?:discuss\w*|chat\w*|cover\w*|wr[io]te)
     did (?:I|we|you) (?:\w+ ){0,2}(?:talk|discuss|speak|chat|say|mention)
-    what (?:was|were) (?:I|we|you) (?:talking|saying|discussing|chatting)|what (?:was|happened|came up|went on)
+    what (?:was|were) (?:I|we|you) (?:talking|saying|discussing|chatting|doing|up to)
+    what (?:was|happened|came up|went on)|what (?:did|had|have) (?:I|we) (?:do|done|get up to|been doing|been up to)
+    how (?:was|were|did) (?:my|our|the|last|this|yesterday|today|things?|it|I|we)
     (?:summari[sz]e|recap) (?:what|our|the|my)|what (?:was|were) (?:our|the|my) \w+ about
     (?:worüber|wovon|was)\b.{0,60}\b(?:gesprochen|geredet|besprochen|unterhalten|gesagt|erzählt|geschrieben|gefragt)
+    was hab\w* (?:ich|wir)\b.{0,60}\b(?:gemacht|getan|erlebt)|wie (?:war|waren|lief|liefen)
     was (?:war|ist)\b|fass\w* .{0,60}\bzusammen
     (?:de|sobre) qué (?:hablamos|charlamos|hablábamos|hablé)|qué (?:te )?(?:dije|dijiste|conté|comenté|pasó|comentamos)
+    qué (?:hice|hicimos)|cómo (?:fue|estuvo|estuvieron|me fue|nos fue|la pasé|lo pasé)|comment (?:était|s'est passé)\w*
     de quoi (?:avons-nous|avions-nous|on a|a-t-on|nous avons|ai-je)|qu'(?:ai-je|avons-nous|est-ce que|est-il)
     que s'est-il passé
     """,
     anywhere=r"""
     (?:聊|说|說|讲|講|谈|談|讨论|討論)(?:了|过|過|到)?(?:些|的(?:都?是)?)?(?:什么|什麼|哪些|啥)|(?:发|發)生了?(?:什么|什麼)
+    做(?:了|过|過)(?:些|的)?(?:什么|什麼|哪些|啥)|(?:过|過)得(?:怎么样|怎麼樣|如何|好吗)|何を(?:し|やっ|やり)|どう(?:でし|だっ)た
     (?:何|なに|なん)(?:を|について|のこと|の|て|と)?.{0,4}(?:話|言|相談|聞)|(?:どんな|どういう)話|何があ
     話(?:題|の?内容)?は?、?(?:何|なん)
     (?:무슨|어떤|무엇|무얼|뭐|뭘|뭔).{0,12}(?:얘기|이야기|말|대화|질문|논의|했|하셨|나눴|나누|물었|물어|있었)
@@ -131,11 +136,11 @@ _CONVERSATION_WORDS: Final = {
         left previous previously prior continue carry pick resume know remember recall remind learn learned told tell
         profile summarise summarize describe cover covered get end something anything everything thing things topic
         much far actual already please recap go say said mention mentioned ask asked write wrote happen happened
-        first begin began start started message question
+        first begin began start started message question done like
         """,
     "german": """
         letztes letzten letzter letzte voriges vorigen mal sitzung gespräch unterhaltung thema chat gesprochen
-        geredet besprochen unterhalten stehen geblieben stehengeblieben
+        geredet besprochen unterhalten getan erlebt lief stehen geblieben stehengeblieben
         weiter weitermachen mach machen weißt kennst erinnerst
         beschreib alles etwas bitte gemacht worüber wovon worum ging dran zuletzt eigentlich fass zusammen lass
         beim gemerkt sagen sag erzähl erzählt haben habe hast hat kannst kann womit unser unserem unseren unserer
@@ -146,12 +151,13 @@ _CONVERSATION_WORDS: Final = {
         mí sobre acerca qué última vez hablamos hablar hablando
         estábamos hablado sesión conversación charla tema quedamos dejamos dejar
         sabes saber recuerdas recordar soy dime todo algo continuar seguimos dije dijiste conté comenté comentamos
-        charlamos hablé pasó primera pregunta
+        charlamos hablé pasó primera pregunta hice hicimos cómo fue estuvo
         """,
     "french": """
         a on quoi dernière fois parlé parler parlions
         séance session conversation discussion sujet sais savoir rappelles étions
-        suis dis tout quelque chose continuer reprendre propos dit raconté discuté passé première question
+        suis dis tout quelque chose continuer reprendre propos dit raconté discuté passé première question fait
+        comment était
         """,
 }
 """Words of questions about a conversation, by language."""
@@ -159,7 +165,7 @@ _CONVERSATION_WORDS: Final = {
 _CONVERSATION_HAN: Final = frozenset(
     one_way(
         "上一次回我们咱你您聊说讲谈讨论话题对天会内容到哪里儿了些什么啥的是关于继续接着之前停在进行吧呢吗总结下请还记得那"
-        "知道解谁认识多少情况信息资讯事介绍描述自己有过发生第最初始开问"
+        "知道解谁认识做过得怎样多少情况信息资讯事介绍描述自己有过发生第最初始开问"
         "前私僕俺何話誰覚教今間度言相聞跟和与给都时候当早晚午朝夜君"
     )
 )

@@ -293,10 +293,17 @@ OF_DAYS = """
     5月4日我們聊了什麼？
     上周我们讨论了哪些话题？
     5月3日に何を話しましたか？
+    What did I do in June?
+    What have I done in October?
+    How did last week go?
+    How was last month?
 """
 OF_MORE_THAN_DAYS = """
     What did we say about the kitchen on May 3?
     What did my sister do yesterday?
+    What did I do wrong yesterday?
+    How was the weather yesterday?
+    How was the concert last Friday?
     Where was I on May 3?
     What is due on Friday?
     Was hat Anna gestern gekauft?

@@ -23,6 +23,15 @@ SPANS = {
         What did we talk about last summer?
         What did we talk about this summer?
         What did we talk about in the summer?
+        What did I do last summer?
+        What was I doing last summer?
+        How was my summer?
+        What was my summer like?
+        Wie war mein Sommer?
+        Was habe ich letzten Sommer gemacht?
+        ¿Qué hice el verano pasado?
+        ¿Cómo fue mi verano?
+        Qu'est-ce que j'ai fait l'été dernier ?
         Worüber haben wir im Sommer gesprochen?
         ¿De qué hablamos el verano pasado?
         De quoi avons-nous parlé l'été dernier ?
@@ -36,6 +45,8 @@ SPANS = {
         ¿De qué hablamos en el verano de 2025?
         去年夏天我们聊了什么？
         去年の夏に何を話しましたか
+        去年の夏に何をしましたか
+        去年夏天我做了什么？
         """,
     ("2024-06-01", "2024-08-31"): """
         一昨年の夏に何を話しましたか
@@ -52,6 +63,7 @@ SPANS = {
         What did we talk about on the weekend?
         What did we talk about at the weekend?
         What did we talk about last weekend?
+        How was my weekend?
         Worüber haben wir am Wochenende gesprochen?
         Worüber haben wir letztes Wochenende gesprochen?
         ¿De qué hablamos el fin de semana pasado?
