@@ -72,8 +72,8 @@ def asked_about(
 
     Of the last session: what the user said first on each subject, then the rest of the user's words, then how the
     replies begin. A session of which turns are excluded is the present one, and is not the last.
-    Of the first session, and of days: the same of what was said then. Where nothing was said on these days, what was
-    said on the nearest day before them and after them, as what stands around them.
+    Of the first session, the one before the last, and of days: the same of what was said then. Where nothing was said
+    on these days, what was said on the nearest day before them and after them, as what stands around them.
     Of the user: what holds now (`secom_core.ranking.standing.standing_rows`).
 
     Args:
@@ -89,6 +89,8 @@ def asked_about(
         return [Besides(row, "standing") for row in holding(table)]
     if subject == "last session":
         return [Besides(row, "recent") for row in _gist(table, _last_session(table, exclude))]
+    if subject == "session before last":
+        return [Besides(row, "relevant") for row in _gist(table, _last_session(table, exclude, but=1))]
     if subject == "first session":
         return [Besides(row, "relevant") for row in _gist(table, _first_session(table))]
     return []
@@ -148,16 +150,26 @@ def taken_back(table: PassageTable, heads: Iterable[int]) -> list[int]:
     return found
 
 
-def _last_session(table: PassageTable, exclude: Collection[str]) -> Rows:
-    """The rows of the session that was spoken in last, in order; the present one where there is no other."""
+def _last_session(table: PassageTable, exclude: Collection[str], *, but: int = 0) -> Rows:
+    """The rows of the session that was spoken in last, or last but so many, in order.
+
+    The present one where there is no other; the earliest where there are too few.
+    """
     rows = np.flatnonzero(table.memory >= 0)
     present = {int(table.session[row]) for turn in exclude for row in table.turn_rows.get(turn)[:1]}
     before = rows[~np.isin(table.session[rows], list(present))] if present else rows
     rows = before if len(before) else rows
     if not len(rows):
         return rows
-    last = _in_time(table, rows)[-1]
-    return np.array(_in_time(table, rows[table.session[rows] == table.session[last]]), dtype=np.int64)
+    for _ in range(but):
+        earlier = rows[table.session[rows] != _last_of(table, rows)]
+        rows = earlier if len(earlier) else rows
+    return np.array(_in_time(table, rows[table.session[rows] == _last_of(table, rows)]), dtype=np.int64)
+
+
+def _last_of(table: PassageTable, rows: Rows) -> int:
+    """The session of the row that was said last."""
+    return int(table.session[_in_time(table, rows)[-1]])
 
 
 def _first_session(table: PassageTable) -> Rows:

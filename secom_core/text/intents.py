@@ -18,7 +18,7 @@ from .periods import without_periods
 from .terms import terms
 from .wording import folded_case, is_signed, signs, wording
 
-Subject = Literal["", "first session", "last session", "user", "days"]
+Subject = Literal["", "first session", "last session", "session before last", "user", "days"]
 """What of the conversation is asked about, such as what was said on the days that are named; empty where it is about
 something else."""
 
@@ -43,6 +43,15 @@ _LAST: Final = wording(
     之前.{0,6}(?:聊|谈|談|说|說)(?:了|过|過)?(?:些)?(?:什么|什麼)
     """,
 ).search
+_BEFORE_LAST: Final = wording(
+    r"""
+    (?:time|session|conversation|chat) before (?:the )?last|last but one (?:time|session|conversation|chat)
+    vorletzte[mnrs]? (?:mal|sitzung|gespräch|unterhaltung|chat)
+    penúltima (?:vez|conversación|sesión|charla)|avant-dernière (?:fois|conversation|discussion|session)
+    """,
+    anywhere="上上次|上上回|前々回|지지난번|저저번",
+).search
+_BEFORE_LAST_SIGNS: Final = signs("before|last but|vorletzt|penúlt|avant-derni|上上|前々|지지난|저저")
 _FIRST: Final = wording(
     r"""
     first (?:time|session|conversation|chat|discussion|talk|topic|message|question|thing) (?:\w+ )?(?:we|I|you|of)
@@ -144,20 +153,21 @@ _CONVERSATION_WORDS: Final = {
         weiter weitermachen mach machen weißt kennst erinnerst
         beschreib alles etwas bitte gemacht worüber wovon worum ging dran zuletzt eigentlich fass zusammen lass
         beim gemerkt sagen sag erzähl erzählt haben habe hast hat kannst kann womit unser unserem unseren unserer
-        gesagt geschrieben gefragt los passiert ist war erste ersten erstes erster erstem allererste allererstes
+        gesagt geschrieben gefragt los passiert ist war vorletztes vorletzten vorletzter
+        vorletztem vorletzte erste ersten erstes erster erstem allererste allererstes
         anfang beginn zuerst nachricht frage ganz
         """,
     "spanish": """
         mí sobre acerca qué última vez hablamos hablar hablando
         estábamos hablado sesión conversación charla tema quedamos dejamos dejar
         sabes saber recuerdas recordar soy dime todo algo continuar seguimos dije dijiste conté comenté comentamos
-        charlamos hablé pasó primera pregunta hice hicimos cómo fue estuvo
+        charlamos hablé pasó primera penúltima pregunta hice hicimos cómo fue estuvo
         """,
     "french": """
         a on quoi dernière fois parlé parler parlions
         séance session conversation discussion sujet sais savoir rappelles étions
         suis dis tout quelque chose continuer reprendre propos dit raconté discuté passé première question fait
-        comment était
+        comment était avant-dernière avant
         """,
 }
 """Words of questions about a conversation, by language."""
@@ -299,6 +309,8 @@ def subject(query: str, *, follows: bool = False) -> Subject:
     folded = folded_case(query)
     is_first = is_signed(folded, _FIRST_SIGNS) and _FIRST(query)
     found: Subject = "user" if _USER(query) else "first session" if is_first else "last session" if last else ""
+    if is_signed(folded, _BEFORE_LAST_SIGNS) and _BEFORE_LAST(query) and (last or _SAID(query)):
+        found = "session before last"
     if found and not _tells_of_others(query):
         return found
     asks = is_signed(folded, _DAY_SIGNS) and (last or _SAID(query))

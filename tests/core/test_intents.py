@@ -272,6 +272,24 @@ def test_questions_about_the_first_session() -> None:
     assert {line: subject(line) for line in others} == dict.fromkeys(others, "")
 
 
+OF_THE_ONE_BEFORE_THE_LAST = """
+    What did we talk about the time before last?
+    What did I tell you the session before last?
+    Worüber haben wir vorletztes Mal gesprochen?
+    ¿De qué hablamos la penúltima vez?
+    De quoi avons-nous parlé l'avant-dernière fois ?
+    上上次我们聊了什么？
+    前々回何を話しましたか？
+"""
+
+
+def test_questions_about_the_session_before_the_last() -> None:
+    asked = lines(OF_THE_ONE_BEFORE_THE_LAST)
+    assert {line: subject(line) for line in asked} == dict.fromkeys(asked, "session before last")
+    assert subject("Did we paint the kitchen the time before last?") == ""
+    assert subject("What did we talk about the week before last?") == "days"
+
+
 OF_DAYS = """
     What did we talk about on May 3?
     What did I say yesterday?

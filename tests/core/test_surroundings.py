@@ -209,6 +209,26 @@ def test_a_long_last_session_is_shown_by_what_the_user_said_on_each_subject(week
     assert recall.tokens <= 200
 
 
+BEFORE_LAST = ["What did we talk about the time before last?", "上上次我们聊了什么？"]
+
+
+@pytest.mark.parametrize("query", BEFORE_LAST)
+def test_the_time_before_last_is_the_session_before_the_last_one(week: MemoryBank, query: str) -> None:
+    recall = week.recall(SCOPE, query, token_budget=60)
+    assert "grinding noise" in recall.text
+    assert "cello" not in recall.text
+    assert recall.confidence > 0.5
+    present = week.turns(SCOPE, "day 5")[0].id
+    assert "birthday party" in week.recall(SCOPE, query, token_budget=60, exclude=[present]).text
+
+
+def test_where_there_is_one_session_it_is_the_one_before_the_last_too() -> None:
+    with MemoryBank.open() as bank:
+        assert not bank.recall(SCOPE, BEFORE_LAST[0]).hits
+        told(bank, "The bike squeaks.", session="only")
+        assert "squeaks" in bank.recall(SCOPE, BEFORE_LAST[0]).text
+
+
 FIRST = [
     "What did we talk about the first time?",
     "Worüber haben wir im ersten Gespräch geredet?",
