@@ -18,6 +18,9 @@ from .patterns import regex
 from .seasons import days_read, year_of
 from .wording import folded_case, is_signed, signs
 
+_LONGEST: Final = 300
+"""How many characters a question has at most in which parts of months are looked for."""
+
 _MONTH: Final = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
 _EARLY: Final = (
     r"early|(?:the\s)?(?:beginning|start)\sof|anfang|(?:a\s)?(?:principios|comienzos|inicios)\sde"
@@ -97,7 +100,7 @@ def month_parts(
         found.extend((first.toordinal(), last.toordinal()) for first, last in days)
         return " " if days else match[0]
 
-    for pattern in _PARTS if is_signed(folded_case(text), _PART_SIGNS) else ():
+    for pattern in _PARTS if len(text) <= _LONGEST and is_signed(folded_case(text), _PART_SIGNS) else ():
         text = pattern.sub(taken, text)
     return found, text
 

@@ -222,6 +222,8 @@ def _to_now(text: str, today: date, written: Iterable[_Kind], relative: Iterable
 
 def _counted(text: str, today: date) -> Iterator[tuple[re.Match[str], tuple[date, date]]]:
     """What counts days from that of a text, and the parts of months and the seasons in it, which have begun by then."""
+    if not 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
+        return counted(text, today)
     return chain(counted_parts(text, today), counted_seasons(text, today), counted(text, today))
 
 

@@ -183,7 +183,8 @@ def test_what_is_no_range(text: str) -> None:
 def test_the_edges_of_the_calendar(today: date) -> None:
     for text in ("from November to January", "from Monday to Sunday", "since Monday", "since May", "in May 9999"):
         days_asked(text, today, [1, 9999])
-    for text in ("on the 31st", "mid-May last year", "since late May", "since Christmas", "on 5/6/2026", "今年3月前"):
+    told = "on the 31st", "mid-May last year", "since late May", "since Christmas", "on 5/6/2026", "今年3月前"
+    for text in (*told, "from Christmas to now", "from last winter until today"):
         days_asked(text, today, [1, 9999])
         days_named(text, today, [])
 
