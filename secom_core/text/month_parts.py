@@ -62,13 +62,18 @@ _BOUNDS: Final = {
 
 # A day of its own, and nothing that it is the number of: "on the 25th chapter".
 _CLOSES: Final = r"(?=\s*(?:[?!.,;:]|$)"
+_CLOSES_ENGLISH: Final = rf"{_CLOSES}|\s(?:did|do|was|were|we|I|you|have|had|what)\b)"
+_CLOSES_GERMAN: Final = rf"{_CLOSES}|\s(?!(?:{_MONTH})\b)(?-i:[a-zäöü]))"
 _DAY_OF_MONTH: Final = regex(
-    r"\bon\sthe\s(?P<day>\d\d?)(?:st|nd|rd|th)(?:\sof\s(?:(?P<last>last)|this|the)\smonth)?"
-    rf"{_CLOSES}|\s(?:did|do|was|were|we|I|you|have|had|what)\b)"
-    r"|\bam\s(?P<day_de>\d\d?)\.(?:\s(?:(?P<last_de>letzten|vorigen)|diesen|des)\smonats)?"
-    rf"{_CLOSES}|\s(?!(?:{_MONTH})\b)(?-i:[a-zäöü]))"
+    rf"\bon\sthe\s(?P<day>\d\d?)(?:st|nd|rd|th)(?:\sof\s(?:(?P<last>last)|this|the)\smonth)?{_CLOSES_ENGLISH}"
+    rf"|\bam\s(?P<day_de>\d\d?)\.(?:\s(?:(?P<last_de>letzten|vorigen)|diesen|des)\smonats)?{_CLOSES_GERMAN}"
     r"|\b(?:el|le)\s(?P<day_es>\d\d?)(?:\s(?:(?P<last_es>del\smes\spasado|du\smois\sdernier)|de\s(?:este\smes|ce\smois)))?"
     rf"{_CLOSES})",
+    re.I,
+)
+_DAY_ALONE: Final = regex(
+    rf"(?<=\bthe\s)(?P<day>\d\d?)(?:st|nd|rd|th){_CLOSES_ENGLISH}"
+    rf"|(?<=\bdem\s)(?P<day_de>\d\d?)\.{_CLOSES_GERMAN}|(?<=\b[el][le]\s)(?P<day_es>\d\d?){_CLOSES})",
     re.I,
 )
 # At Christmas, or since then: one that is only named may be what was talked about.
@@ -106,13 +111,15 @@ def month_parts(
 
 
 def counted_parts(text: str, today: date) -> Iterator[tuple[re.Match[str], Days]]:
-    """The parts of months, and the Christmases, that a text names; the last that has begun where it tells no year."""
+    """The parts of months, days of one, and Christmases in a text, each the last that has begun unless it tells when."""
     folded = folded_case(text)
     for pattern in _PARTS if is_signed(folded, _PART_SIGNS) else ():
         for match in pattern.finditer(text):
             told = _year_told(match, today)
             found = [days for year in _years(told, today) for days in _days(match, year) if told or days[0] <= today]
             yield from ((match, days) for days in found[:1])
+    for match in _DAY_ALONE.finditer(text):
+        yield from ((match, days) for days in _day_of_month(match, today))
     for match in _CHRISTMAS.finditer(text) if is_signed(folded, _OTHER_SIGNS) else ():
         yield from ((match, days) for days in _christmas(match, today))
 
@@ -149,7 +156,7 @@ def _day_of_month(match: re.Match[str], today: date) -> Iterator[Days]:
     """The last such day that has come, or the one of the last month."""
     parts = match.groupdict()
     day = int(next(parts[each] for each in ("day", "day_de", "day_es") if parts[each]))
-    is_last = any(parts[each] for each in ("last", "last_de", "last_es"))
+    is_last = any(parts.get(each) for each in ("last", "last_de", "last_es"))
     months = islice(_months_back(today), 1 if is_last else 0, 2 if is_last else 4)
     days = (found for month in months for found in _day_in(month, day) if found <= today)
     yield from ((found, found) for found in islice(days, 1))

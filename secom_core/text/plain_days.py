@@ -11,7 +11,7 @@ import re
 from datetime import date
 from typing import Final, Literal, TypeAlias
 
-from .dates import MONTH_NUMBERS
+from .dates import MONTH_NUMBERS, WEEKDAY_NUMBERS
 from .patterns import regex
 from .seasons import SEASON_NAMES
 from .wording import folded_case, is_signed, signs, wording
@@ -31,8 +31,10 @@ _SLASHES: Final = r"(?P<first>\d\d?)/(?P<second>\d\d?)"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
 _DOTTED: Final = r"(?P<day>\d\d?)\.\s?(?P<month>\d\d?)\."
 _YEAR_FIRST: Final = regex(rf"{_OPENS}{_YEAR}/(?P<month>\d\d?)/(?P<day>\d\d?){_ENDS}")
-_WHOLE: Final = regex(rf"{_OPENS}(?:{_DOTTED}\s?|{_SLASHES}/){_YEAR}{_ENDS}")
-_ON: Final = r"on(?:\sthe)?|since|(?<!I\s)am|vom|dem|seit|el|del|desde|le|du|depuis"
+# The weekday of a date tells nothing more.
+_WEEKDAY: Final = rf"(?:{'|'.join(WEEKDAY_NUMBERS)}),?(?:\s(?:the|dem|den))?"
+_WHOLE: Final = regex(rf"(?:\b{_WEEKDAY}\s)?{_OPENS}(?:{_DOTTED}\s?|{_SLASHES}/){_YEAR}{_ENDS}", re.I)
+_ON: Final = rf"(?P<weekday>{_WEEKDAY})|on(?:\sthe)?|since|(?<!I\s)am|vom|dem|seit|el|del|desde|le|du|depuis"
 # Where what was said is asked for, more may stand before a date; or nothing, at the beginning.
 _ASKED_ON: Final = (
     rf"{_ON}|from|between|and|to|until|till|bis|zum|und|ab|entre|y|al?|hasta|et|au|say|said|discuss(?:ed)?|happened"
@@ -113,7 +115,8 @@ def _written(match: re.Match[str], first: _First) -> str:
     named = [_named(year, month, day, in_signs=in_signs) for month, day in _days(parts, first)]
     # "May 18:30" would be a time.
     closing = " " if match.string.startswith(":", match.end()) else ""
-    return (parts.get("on") or "") + " / ".join(named) + closing if named else match[0]
+    opening = "" if parts.get("weekday") else parts.get("on") or ""
+    return opening + " / ".join(named) + closing if named else match[0]
 
 
 def _named(year: str | None, month: int, day: int, *, in_signs: bool) -> str:

@@ -205,6 +205,9 @@ IN_DIGITS = {
         Was habe ich am 18.5 gesagt?
         What did I say on 5/18?
         5/18: what did I say?
+        What did I say on Monday 5/18?
+        What did I say on Monday, 5/18/2026?
+        Was habe ich am Montag, dem 18.5., gesagt?
         What did I say on 5/18/2026?
         What did I say on 5/18/26?
         What did I say on 18/05/2026?
@@ -373,6 +376,11 @@ SINCE = {
         De quoi avons-nous parlé depuis l'été dernier ?
         """,
     "2025-05-01": "What have I told you since May last year?",
+    "2026-11-15": """
+        What have I told you since the 15th?
+        Was habe ich seit dem 15. gesagt?
+        ¿De qué hablamos desde el 15?
+        """,
     "2025-06-01": "去年夏天以来我们聊了什么？",
     "2026-11-14": "What have I told you since last weekend?",
     "2025-12-24": """
@@ -425,6 +433,7 @@ def test_a_day_of_the_last_month_that_has_it(text: str, today: date, found: str)
             "¿Qué dije el 25 por ciento?",
         ),
         *("Was habe ich am 3. Stock gesagt?", "What did I say on the 45th?", "What did I say in the end?"),
+        *("What have we read since the 3rd chapter?", "Was habe ich seit dem 3. Kapitel gesagt?"),
     ],
 )
 def test_a_number_that_is_no_day_of_a_month(text: str) -> None:
