@@ -111,7 +111,7 @@ def month_parts(
 
 
 def counted_parts(text: str, today: date) -> Iterator[tuple[re.Match[str], Days]]:
-    """The parts of months, days of one, and Christmases in a text, each the last that has begun unless it tells when."""
+    """The parts of months, days of one, and Christmases in a text, each the last that has begun unless it tells."""
     folded = folded_case(text)
     for pattern in _PARTS if is_signed(folded, _PART_SIGNS) else ():
         for match in pattern.finditer(text):

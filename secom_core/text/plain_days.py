@@ -58,7 +58,7 @@ _DAY_FIRST: Final = wording(
 _SIGNED: Final = regex(_HAN)
 """In Chinese, Japanese and Korean the month comes first."""
 
-_MAY_HOLD: Final = regex(r"\d[./]\s?\d")
+_MAY_HOLD: Final = regex(r"\d/\d|\d\.\s?\d\d?\.|\b(?:am|vom|dem|on)\s\d\d?\.\d", re.I)
 _SLASHED: Final = regex(rf"{_OPENS}{_SLASHES}(?=/(?:19|20)?\d\d\b|(?![\w/]))")
 _NAME: Final = rf"(?P<name>{'|'.join(sorted((*MONTH_NUMBERS, *SEASON_NAMES), key=len, reverse=True))})\b"
 _YEAR_AFTER: Final = regex(
