@@ -87,6 +87,8 @@ _PATTERNS: Final = tuple(
             r"|forbidden|too many requests|gateway time-?out|method not|unprocessable)\b",
         ),
         ("", r"\bv?\d+\.\d+\.\d+\b|\bv\d[\d.]*|https?:\S+|\w+[._/]\w+[._/]\w+"),
+        # An age, or years.
+        ("", r"\b(?:her|his|my|their|our|your|the|mid|early|late)[ -](?:(?:early|mid|late)[ -]?)?['’]?\d0s\b"),
         # By how much something differs from what it was: of that nobody knows what it is.
         (
             "",

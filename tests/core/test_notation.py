@@ -79,3 +79,8 @@ def test_what_is_said_again_in_another_notation_is_not_replaced(older: str, newe
 @pytest.mark.parametrize("make", [lambda n: "9" * n + " euros", lambda n: "1,200," * n + "5 euros"])
 def test_thousands_of_digits_are_written_in_time(make: Callable[[int], Any]) -> None:
     assert values_of(make(2_000))
+
+
+@pytest.mark.parametrize("text", ["She is in her 30s.", "I was in my mid-20s.", "Music of the '90s.", "In the early 80s."])
+def test_an_age_is_no_duration(text: str) -> None:
+    assert [each for each in values_of(text) if each.sort != "name"] == []
