@@ -81,6 +81,6 @@ def test_thousands_of_digits_are_written_in_time(make: Callable[[int], Any]) -> 
     assert values_of(make(2_000))
 
 
-@pytest.mark.parametrize("text", ["She is in her 30s.", "I was in my mid-20s.", "Music of the '90s.", "In the early 80s."])
+@pytest.mark.parametrize("text", ["She is in her 30s.", "In my mid-20s.", "Music of the '90s.", "In the early 80s."])
 def test_an_age_is_no_duration(text: str) -> None:
     assert [each for each in values_of(text) if each.sort != "name"] == []
