@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
@@ -49,6 +49,11 @@ _BY_WORDS: Final = frozenset(
 _NONE: Final[Rows] = np.zeros(0, dtype=np.int64)
 _STANDING_ROWS: Final = 50
 """How many passages that hold whatever is asked are ranked with what is found, the newest."""
+
+_NEWEST_REPLIES: Final = 200
+"""How many passages of replies, the newest, are looked through for an item that is asked for by its place."""
+_NEWEST_ITEMS: Final = 3
+"""How many of them that hold it are ranked with what is found, the newest."""
 
 _FAR: Final = 100
 """In how many characters it is counted how far into a message a passage begins."""
@@ -107,6 +112,7 @@ class ScopeSearch:
         self._out[[row for turn_id in self.exclude for row in table.turn_rows.get(turn_id)]] = True
         self.only_ask = table.only_ask
         """Of each row, whether its turn only asks (`PassageTable.only_ask`): it is found for itself alone."""
+        self._begins = cache(item_begins)  # a long reply has many passages, and is read once
         self._silent = self._out | self.only_ask
 
     def pool(self, weights: Mapping[str, float], limit: int) -> Rows:
@@ -135,8 +141,26 @@ class ScopeSearch:
             parts.append(on_the_day[: limit if len(on_the_day) <= limit else 0])
         if not parts:
             parts.append(self._rows_of_best_memories(weights, limit))
-        pool = distinct(np.concatenate(parts))
+        pool = distinct(np.concatenate([*parts, *self._in_replies(np.concatenate(parts), weights)]))
         return pool[there[pool]]
+
+    def _in_replies(self, found: Rows, weights: Mapping[str, float]) -> Iterator[Rows]:
+        """What is asked for of the replies that were found, where their other words may be all that is alike."""
+        if self.item and "item" in weights:
+            replies = self._replies_of(found)
+            yield from (replies[self._items(replies) > 0], self._newest_items())
+
+    def _replies_of(self, found: Rows) -> Rows:
+        """The passages of the replies in the turns of which something was found."""
+        turns = np.zeros(len(self._table) + 1, dtype=np.bool_)
+        turns[self._table.head[found]] = True
+        return np.flatnonzero(turns[self._table.head] & (self._table.kind == REPLY))
+
+    def _newest_items(self) -> Rows:
+        """The newest passages of replies in which the item begins that is asked for; a few."""
+        table = self._table
+        newest = np.flatnonzero((table.kind == REPLY) & table.findable & ~self._out)[-_NEWEST_REPLIES:]
+        return newest[self._items(newest) > 0][-_NEWEST_ITEMS:]
 
     def _heard_around(self, scores: Column) -> Column:
         """Each passage's score with half of what is heard of its neighbours'."""
@@ -234,10 +258,9 @@ class ScopeSearch:
         if self.item:
             replies = np.flatnonzero(self._table.kind[pool] == REPLY).tolist()
             self._table.read(pool[replies].tolist())
-            begins = cache(item_begins)  # a long reply has many passages, and is read once
             for at in replies:
                 passage = self._table.passage(pool.item(at))
-                there = begins(passage.message.text, self.item)
+                there = self._begins(passage.message.text, self.item)
                 found[at] = bisect_left(there, passage.start) < bisect_left(there, passage.stop)
         return found
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Final
 
 from .han import HAN_NUMBER, han_number
@@ -14,6 +15,9 @@ _LONGEST: Final = 300
 """How many characters a question that names an item has at most."""
 _MOST: Final = 20
 """The highest place that is read."""
+
+LAST: Final = -1
+"""The place of the last item of a list, however many it has."""
 
 _ORDINALS: Final = {
     word: place
@@ -93,15 +97,53 @@ _BY_ORDINAL: Final = regex(
     rf"|(?P<hangul>첫|두|세|네|다섯|여섯|일곱|여덟|아홉|열|\d\d?) ?번째(?={_HANGUL_THING})",
     re.I,
 )
+_NOUN: Final = r"(?: (?!(?:of|in|from|to|de|del|du|des|von|vom|que)\b)[\w'’-]+){1,3}(?: for(?: [\w'’-]+){1,3})?"
+"""A thing of any kind, such as a "vegan restaurant"; none of a larger one, as "season of the show"."""
+_DU_GABST: Final = r"(?:\w+ ){0,3}(?:empfohlen|vorgeschlagen|genannt|gegeben|erwähnt|aufgelistet)"
+_YOU_GAVE: Final = (
+    r"(?: (?:that|which|whom?))? you(?:(?: had| have|['’]d|['’]ve))?(?: (?:also|just|once|then))?"
+    r" (?:recommended|suggested|gave|given|listed|mentioned|named|proposed|offered)"
+    rf"|,? (?:das|die|den|der) (?:du|(?-i:Sie)) {_DU_GABST}"
+    rf"|(?: \w+){{0,2}} ha(?:st du|ben (?-i:Sie)) {_DU_GABST}"
+    r"| que (?:me |nos )?(?:(?:recomend|mencion|nombr|list|aconsej)aste|sugeriste|diste|propusiste)"
+    r"| que (?:me |nos )?has (?:recomendado|sugerido|dado|mencionado|nombrado|propuesto)"
+    r"| que (?:tu|vous) (?:m['’]|nous )?(?:as|avez) (?:recommand|suggér|donn|propos|cit|conseill|mentionn)ée?s?"
+)
+_ON_LIST: Final = (
+    r"(?:(?:on|in|of|from) (?:your(?: \w+)?|the|that)|(?:auf|in|von|aus) (?:dein\w*|der)|(?:de|en) (?:tu|la)"
+    r"|(?:de|dans|sur) (?:ta|la|votre)) [\w-]*list[ea]?"
+)
+_ASIAN_LAST: Final = (
+    "(?:列表|清单|名单)[^，。]{0,4}最后一[个家本条项道款种]|リストの(?:一番)?最後の|(?:목록|리스트)(?:의|에서)? ?마지막"
+)
+_GIVEN: Final = regex(
+    rf"(?<!\w)(?:(?P<given>{'|'.join(_ORDINALS)}){_NOUN}(?:{_YOU_GAVE})(?!\w)"
+    rf"|(?P<last>last|final|letzte[nrs]?|últim[oa]|derni(?:er|ère)) (?:[\w-]+ ){{0,2}}"
+    rf"{_ON_LIST}(?!\w))"
+    r"|(?<!\w)(?P<last_given>(?:last|final) (?:option|step|point|item|entry|bullet|tip)(?: that)? you(?: had|['’]d)?"
+    r" (?:suggested|gave|given|listed|mentioned|named))(?!\w)"
+    rf"|[你您].{{0,8}}(?:推荐|建议|提议|列出|列举|提到|介绍|给).{{0,6}}第(?P<han_given>{HAN_NUMBER}|\d\d?)个"
+    r"|(?:おすすめ|お勧め|勧めて|薦めて|教えて|挙げて|提案|紹介)[^、。]{0,8}?"
+    rf"(?P<kana_given>{HAN_NUMBER}|\d\d?)(?:[つ個点件軒冊][目め]|番目)"
+    r"|(?:추천|제안|소개|알려|언급)[가-힣]{0,3} ?[가-힣]{0,3} "
+    r"(?P<hangul_given>첫|두|세|네|다섯|여섯|일곱|여덟|아홉|열|\d\d?) ?번째"
+    rf"|(?P<han_last>{_ASIAN_LAST})",
+    re.I,
+)
+"""A thing of any kind where the rest says that it was given, or is in a list: "the third book you recommended"."""
 _SIGNS: Final = signs(
     f"{'|'.join(_ORDINALS)}|0|1|2|3|4|5|6|7|8|9|last|final|letzt|últim|derni|number|no.|numm|nr.|númer|numér|第|目|つめ|個め|点め|件め|번째"
     "|step|option|point|item|tip|trick|thing|idea|suggestion|exercise|way|entry|reason|rung|rule|stage|bullet|choice"
     "|alternative|recommendation|method|question|part|hint|schritt|punkt|idee|vorschl|übung|möglichkeit|weg|regel|grund"
     "|gründ|frage|variante|paso|punto|opci|consejo|sugerencia|ejercicio|manera|regla|pregunta|étape|conseil|idée"
-    "|exercice|façon|règle|astuce|proposition"
+    "|exercice|façon|règle|astuce|proposition|最后|最後|마지막"
 )
 """One of these stands in whatever names an item; the expression is large, and seldom needed."""
 _HANGUL: Final = {word: place for place, word in enumerate("첫 두 세 네 다섯 여섯 일곱 여덟 아홉 열".split(), 1)}
+_WORDS: Final = {"first": _ORDINALS, "given": _ORDINALS, "hangul": _HANGUL, "hangul_given": _HANGUL}
+_LAST_OF: Final = frozenset({"last", "last_given", "han_last"})
+"""By which group a place is told, and in which words."""
+
 _NUMBER: Final = f"(?:{'|'.join(word for word in _COUNTS if word.isascii())}|\\d\\d?)"
 _ORDINAL: Final = f"(?:{'|'.join(word for word in _ORDINALS if word.isascii())})"
 _LIST: Final = r"(?:lists?|tables?|plans?|guides?|answers?|reply|replies)"
@@ -113,7 +155,8 @@ _NO_ITEM: Final = wording(
     rf"""
     (?:{_PART} {_NUMBER}|{_ORDINAL} {_PART}) {_NO_LIST}(?!.{{0,80}}\byou\b)
     (?:{_PIECE} {_NUMBER}|{_ORDINAL} {_PIECE}) {_NO_LIST}
-    (?:first|second|third|fourth|fifth) (?:time|day|week|month|year|session|date|name|floor|grade|half|thing in)
+    (?:first|second|third|fourth|fifth) (?:time|day|week|month|year|session|date|floor|grade|half|thing in)
+    (?:first|second|third|fourth|fifth) name(?! (?:for|on|(?:that )?you)\b)
     (?:first|second|third|fourth|fifth) \w+ of (?:my|our|his|her|their)
     first (?:aid|class)|second[- ]hand|third[- ]party
     number one (?!of\b|on\b|in\b|from\b)\w+
@@ -141,7 +184,7 @@ _BREAK: Final = regex(r"^(?:#{1,6} |[^\s\-*•+・●○■◆#\d|>`])", re.M)
 
 
 def item_asked(query: str) -> int:
-    """The place of the item that a question asks for, from 1 on; 0 where it names none.
+    """The place of the item that a question asks for, from 1 on, or `LAST`; 0 where it names none.
 
     In English, German, Spanish, French, Chinese, Japanese and Korean.
 
@@ -150,13 +193,11 @@ def item_asked(query: str) -> int:
     """
     if len(query) > _LONGEST or not is_signed(folded_case(query), _SIGNS):
         return 0
-    found = _BY_ORDINAL.search(query)
+    found = _BY_ORDINAL.search(query) or _GIVEN.search(query)
     if found is None or _NO_ITEM(query):
         return 0
-    for group, words in (("first", _ORDINALS), ("han", _COUNTS), ("kana", _COUNTS), ("hangul", _HANGUL)):
-        if found[group]:
-            return _place(found[group], words)
-    return next((_place(found[each], _COUNTS) for each in ("all", "number", "dotted") if found[each]), 0)
+    group = found.lastgroup or ""
+    return LAST if group in _LAST_OF else _place(found[group], _WORDS.get(group, _COUNTS))
 
 
 def _place(word: str, words: dict[str, int]) -> int:
@@ -177,7 +218,7 @@ def item_span(text: str, place: int, start: int, stop: int) -> tuple[int, int] |
         Where the item begins, and where the next one does, or the part ends; nothing where it does not begin in it.
     """
     begins = -1
-    for at, number in _items(text):
+    for at, number in _asked(_items(text), place):
         if begins >= 0:
             return begins, min(at, stop)
         if at >= stop:
@@ -189,7 +230,16 @@ def item_span(text: str, place: int, start: int, stop: int) -> tuple[int, int] |
 
 def item_begins(text: str, place: int) -> list[int]:
     """Where the items of this place begin in a text, in order: one for each of its lists at most."""
-    return [at for at, number in _items(text) if number == place]
+    return [at for at, number in _asked(_items(text), place) if number == place]
+
+
+def _asked(items: Iterator[tuple[int, int]], place: int) -> Iterable[tuple[int, int]]:
+    """The items, and where the last ones are asked for, `LAST` as the place of each after which no higher one comes."""
+    if place != LAST:
+        return items
+    found = list(items)
+    ends = [*(after <= number for (_, number), (_, after) in pairwise(found)), True]
+    return [(at, LAST if last else number) for (at, number), last in zip(found, ends, strict=False)]
 
 
 def _items(text: str) -> Iterator[tuple[int, int]]:

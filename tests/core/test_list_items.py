@@ -12,7 +12,7 @@ import pytest
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.ranking import scope_search
-from secom_core.text.list_items import item_asked, item_begins, item_span
+from secom_core.text.list_items import LAST, item_asked, item_begins, item_span
 
 ANN = ("acme", "ann")
 
@@ -40,6 +40,22 @@ ANN = ("acme", "ann")
         ("What was part 2 of the training plan?", 2),
         ("What was the second part of the workout you gave me?", 2),
         ("What was question 3 of the quiz that you wrote?", 3),
+        ("What was the third restaurant you recommended?", 3),
+        ("the second sci-fi film that you'd suggested", 2),
+        ("Which was the fifth name for the starter you gave me?", 5),
+        ("Welches zweite Buch hast du mir empfohlen?", 2),
+        ("das dritte Restaurant, das du mir genannt hast", 3),
+        ("¿Cuál era el tercer restaurante que me recomendaste?", 3),
+        ("C'était quoi, le troisième film que tu m'as recommandé ?", 3),
+        ("你推荐的第三个城市是哪里？", 3),
+        ("おすすめしてくれた三番目の映画は？", 3),
+        ("추천해 준 세 번째 식당이 뭐였지?", 3),
+        ("What was the last restaurant on the list?", LAST),
+        ("the last option you gave me", LAST),
+        ("Was war das letzte Restaurant auf deiner Liste?", LAST),
+        ("¿Cuál era el último libro de tu lista?", LAST),
+        ("le dernier restaurant de ta liste", LAST),
+        ("清单上最后一家是哪家？", LAST),
     ],
 )
 def test_the_place_of_an_item_is_read(question: str, place: int) -> None:
@@ -69,6 +85,13 @@ def test_the_place_of_an_item_is_read(question: str, place: int) -> None:
         "What did I say about chapter 4 of the book?",
         "When is stage 4 of the Tour?",
         "What did I answer to question 3 of the exam?",
+        "What was the third book of the trilogy?",
+        "What was my third restaurant?",
+        "What was the third restaurant that I visited?",
+        "When was the second time you recommended it?",
+        "What was the last book you recommended?",
+        "What is the last item on my list?",
+        "Was war das dritte Buch der Reihe?",
         "What are the first three steps?",
         "What was the last of the three months like?",
         "What was my first question?",
@@ -130,6 +153,12 @@ def test_bullets_below_an_item_are_part_of_it(text: str, words: str) -> None:
     start = text.index(words)
     assert item_span(text, 2, 0, len(text)) == (start, len(text))
     assert item_span(text, 1, 0, len(text)) == (0, start)
+
+
+def test_the_last_item_of_each_list() -> None:
+    last, bullet = NUMBERED.index("3. Oil"), NUMBERED.index("- Leave")
+    assert item_begins(NUMBERED, LAST) == [last, bullet]
+    assert item_span(NUMBERED, LAST, 0, len(NUMBERED)) == (last, NUMBERED.index("- Hang"))
 
 
 @pytest.mark.parametrize(
@@ -220,3 +249,39 @@ def test_the_item_that_is_asked_for_is_in_a_small_block(bank: MemoryBank, questi
     found = bank.recall(ANN, question, token_budget=150)
     assert item in found.text
     assert found.tokens <= 150
+
+
+@pytest.fixture
+def places() -> Iterator[MemoryBank]:
+    """A reply that speaks of a third line, and a list of restaurants."""
+    names = ["Roots", "Balls & Glory", "De Vitrine", "Komkommertijd", "Lokaal", "Oak", "Le Botaniste", "Mosquito"]
+    code = "How it works. The third line computes the total, and the last one shares out what is left of it. " * 9
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [Message("Share a bill for me."), Message(code, "assistant")], session="s1", close=True)
+        listed = Message(reply("Ghent is a lively place, here are some ideas.", names), "assistant")
+        bank.remember(ANN, [Message("Where can a vegetarian eat in Ghent?"), listed], session="s2", close=True)
+        yield bank
+
+
+@pytest.mark.parametrize(
+    ("question", "item"),
+    [
+        ("What was the third option you gave me?", "De Vitrine"),
+        ("What was the seventh option you gave me?", "Le Botaniste"),
+        ("What was the sixth restaurant you recommended?", "Oak"),
+        ("What was the last restaurant on the list?", "Mosquito"),
+    ],
+)
+def test_an_item_is_shown_of_a_list_that_shares_no_word_with_the_question(
+    places: MemoryBank, question: str, item: str
+) -> None:
+    assert f"**{item}.**" in places.recall(ANN, question, token_budget=150).text
+
+
+def test_of_lists_that_share_no_word_with_the_question_only_the_newest_are_found() -> None:
+    with MemoryBank.open() as bank:
+        for number in range(40):
+            said = [Message("Ideas?"), Message(reply("Sure.", [f"Nr{number}{each}" for each in "abc"]), "assistant")]
+            bank.remember(ANN, said, session=f"s{number}", close=True)
+        found = bank.recall(ANN, "What was the third option you gave me?", k=50)
+    assert [hit.turns[0].session for hit in found.hits if hit.kind == "relevant"] == ["s37", "s38", "s39"]
