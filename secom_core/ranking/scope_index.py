@@ -286,7 +286,7 @@ class ScopeIndex:
         if "passage_dense" in compared:
             near |= compared["passage_dense"] > _NEAR
         only_stands = (self._table.stands[pool] > 0) & ~near
-        total = np.round(behind(total, only_stands | only_asks), _DIGITS)
+        total = np.round(search.code_first(behind(total, only_stands | only_asks), pool), _DIGITS)
         # Rows come in the order in which they were indexed, which says nothing.
         order = np.lexsort((*self._table.order(pool), -total))
         best = each_once(self._table, pool, order)

@@ -18,6 +18,7 @@ from ..indexes.top import distinct
 from ..indexes.vector import VectorIndex
 from ..memory import Memory
 from ..protocols import Vectors
+from ..text.code import asks_for_code, code_edges, holding_any, identifiers, is_code
 from ..text.dates import Span
 from ..text.intents import asks_again, asks_of_replies
 from ..text.list_items import item_asked, item_begins
@@ -30,6 +31,7 @@ from .signals import (
     LATER,
     Column,
     Mask,
+    ahead,
     dated,
     group_scores,
     mentioned,
@@ -112,7 +114,8 @@ class ScopeSearch:
         self._out[[row for turn_id in self.exclude for row in table.turn_rows.get(turn_id)]] = True
         self.only_ask = table.only_ask
         """Of each row, whether its turn only asks (`PassageTable.only_ask`): it is found for itself alone."""
-        self._begins = cache(item_begins)  # a long reply has many passages, and is read once
+        # A long reply has many passages, and is read once.
+        self._begins, self._edges = cache(item_begins), cache(code_edges)
         self._silent = self._out | self.only_ask
 
     def pool(self, weights: Mapping[str, float], limit: int) -> Rows:
@@ -149,6 +152,9 @@ class ScopeSearch:
         if self.item and "item" in weights:
             replies = self._replies_of(found)
             yield from (replies[self._items(replies) > 0], self._newest_items())
+        if self._wants_code:
+            replies = self._replies_of(found)
+            yield replies[self._is_wanted(replies)]
 
     def _replies_of(self, found: Rows) -> Rows:
         """The passages of the replies in the turns of which something was found."""
@@ -262,6 +268,37 @@ class ScopeSearch:
                 passage = self._table.passage(pool.item(at))
                 there = self._begins(passage.message.text, self.item)
                 found[at] = bisect_left(there, passage.start) < bisect_left(there, passage.stop)
+        return found
+
+    def code_first(self, scores: Column, pool: Rows) -> Column:
+        """The scores, with the code that is asked for before the other words of its reply."""
+        if not self._wants_code:
+            return scores
+        replies = self._table.kind[pool] == REPLY
+        wanted = self._is_wanted(pool) & replies
+        return ahead(scores, self._table.head[pool], wanted, replies & ~wanted)
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return identifiers(self.query)
+
+    @cached_property
+    def _asks_for_code(self) -> bool:
+        return asks_for_code(self.query)
+
+    @property
+    def _wants_code(self) -> bool:
+        return bool(self._names) or self._asks_for_code
+
+    def _is_wanted(self, rows: Rows) -> Mask:
+        """Of each passage of a reply, whether it is of the code, or holds a name of it, that the query asks for."""
+        found = np.zeros(len(rows), dtype=np.bool_)
+        self._table.read(rows.tolist())
+        named = holding_any(self._names) if self._names else None
+        for at in np.flatnonzero(self._table.kind[rows] == REPLY).tolist():
+            passage = self._table.passage(rows.item(at))
+            edges = self._edges(passage.message.text) if self._asks_for_code else []
+            found[at] = is_code(edges, passage.start, passage.stop) or (named is not None and named(passage.text))
         return found
 
     @cached_property

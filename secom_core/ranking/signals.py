@@ -239,6 +239,14 @@ def behind(scores: Column, which: Mask) -> Column:
     return np.where(which & (scores > below), below, scores)
 
 
+def ahead(scores: Column, groups: Rows, which: Mask, others: Mask) -> Column:
+    """The scores, with those of ``which`` above the best of the ``others`` in their group, in their own order."""
+    best = np.full(int(groups.max(initial=0)) + 1, -np.inf)
+    np.maximum.at(best, groups[others], scores[others])
+    above = best[groups] + _A_LITTLE * (1 + 1 / (1 + np.exp(-np.clip(scores, -20, 20))))
+    return np.where(which & (scores < above), above, scores)
+
+
 def comparable(name: str, column: Column, among: Mask) -> Column:
     """The signal with mean 0 and deviation 1; those in `UNSCALED` keep their size.
 

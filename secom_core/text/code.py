@@ -1,0 +1,98 @@
+"""Code in replies, and the questions that ask for it: "the share_out function", "give me that command again"."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable
+from itertools import chain
+from typing import Final
+
+from .passages import blocks
+from .patterns import regex
+from .wording import folded_case, is_signed, signs, wording
+
+_LONGEST: Final = 300
+"""How many characters a question for code has at most."""
+
+_CODE: Final = r"(?:code|functions?|scripts?|snippets?|commands?|regex(?:es)?|query|queries|one-?liners?)"
+_GAVE: Final = "(?:wrote|written|gave|given|show(?:ed|n)|suggested|recommended|sent|made|used|told)"
+_DE: Final = r"(?:[\w-]*(?:code|skripts?|funktion|befehle?|abfrage|regex|schnipsel))"
+_ES: Final = "(?:código|función|script|comando|consulta|fragmento|regex)"
+_FR: Final = "(?:code|fonction|script|commande|requête|extrait|regex)"
+_ASKS: Final = wording(
+    rf"""
+    (?:give|show|send|paste|print|repeat|find|get|need|want|see)\b(?: [\w-]+){{0,4}} {_CODE}
+    (?:what|which)\b(?: [\w-]+){{0,4}} {_CODE}\b.{{0,60}}\byou
+    {_CODE}\b.{{0,40}}\byou(?:'d|'ve| had| have)?(?: \w+ly| just| also)? {_GAVE}
+    (?:gib|zeige?|schicke?|brauche|will)\b(?: [\w-]+){{0,4}} {_DE}|{_DE}\b.{{0,60}}\b(?:du|(?-i:Sie))
+    (?:dame|muéstrame|enséñame|pásame|necesito|quiero)(?: [\w-]+){{0,4}} {_ES}
+    {_ES} que me (?:diste|escribiste|mostraste|enseñaste|mandaste|pasaste)
+    (?:(?:re)?donne|(?:re)?montre|envoie)[sz]?(?:-moi)?(?: [\w-]+){{0,4}} {_FR}
+    {_FR} que (?:tu|vous) (?:m'|nous )?(?:as|avez) (?:donné|écrit|montré|envoyé)e?
+    """,
+    anywhere="代码|函数|脚本|命令行|正则表达式|查询语句|関数|スクリプト|コマンド|正規表現|クエリ|コードを|코드|함수|스크립트|명령어|정규식|쿼리",
+).search
+_OTHER: Final = wording(
+    r"""
+    (?:zip|postal|post|area|dress|promo|discount|voucher|door|gate|access|country|qr|tax|security|pin|booking) codes?
+    codes? of conduct|(?:film|movie|play|tv) scripts?
+    """
+).search
+"""What is called code, but is none."""
+
+_SIGNS: Final = signs(
+    "code|function|script|snippet|command|regex|quer|liner|skript|funktion|befehl|abfrage|schnipsel|código|función"
+    "|comando|consulta|fragmento|fonction|requête|extrait|代码|函数|脚本|命令|正则|查询|関数|スクリプト|コマンド|正規|クエリ"
+    "|コード|코드|함수|스크립트|명령|정규|쿼리"
+)
+_NAME: Final = "[A-Za-z_][A-Za-z0-9_]+"
+_FILE: Final = (
+    "(?:py|[jt]sx?|html?|css|json|ya?ml|toml|txt|md|csv|pdf|docx?|xlsx?|png|jpe?g|sh|sql|java|go|rs|xml|com|org|net|io)"
+)
+_IDENTIFIER: Final = regex(
+    rf"(?<![A-Za-z0-9_./@-])(?:{_NAME}(?:\.(?!{_FILE}\b){_NAME})+|_*[A-Za-z0-9]+_[A-Za-z0-9_]+|[a-z]{{2,}}(?:[A-Z][a-z0-9]+)+"
+    rf"|{_NAME}(?=\((?!e?[sn]\))))(?![A-Za-z0-9_@/])"
+)
+"""``share_out``, ``shareOut``, ``os.path.join``, ``divmod(…)``; no "item(s)", and none of an address or a file."""
+
+
+def asks_for_code(query: str) -> bool:
+    """Whether a question asks the assistant for code, such as a command that it gave.
+
+    In English, German, Spanish, French, Chinese, Japanese and Korean.
+    """
+    if len(query) > _LONGEST or not is_signed(folded_case(query), _SIGNS):
+        return False
+    return _ASKS(query) is not None and _OTHER(query) is None
+
+
+def identifiers(query: str) -> list[str]:
+    """The names in a question that are written as those of code are, each once."""
+    return list(dict.fromkeys(_IDENTIFIER.findall(query))) if len(query) <= _LONGEST else []
+
+
+def holding_any(names: list[str]) -> Callable[[str], bool]:
+    """Whether a text holds one of the names, as a word of its own."""
+    alike = "|".join(map(re.escape, names))
+    found = re.compile(rf"(?<![A-Za-z0-9_])(?:{alike})(?![A-Za-z0-9_])")
+    return lambda text: found.search(text) is not None
+
+
+def code_edges(text: str) -> list[int]:
+    """Where the blocks of code between fences begin and end in a text, in order."""
+    if "```" not in text and "~~~" not in text:
+        return []
+    return list(chain.from_iterable(span for *span, kind in blocks(text) if kind == "code"))
+
+
+def is_code(edges: list[int], start: int, stop: int) -> bool:
+    """Whether some of a part of a text is code.
+
+    Args:
+        edges: as `code_edges` gives them.
+        start: where the part begins.
+        stop: where it ends.
+    """
+    before = bisect_right(edges, start)
+    return before % 2 == 1 or (before < len(edges) and edges[before] < stop)

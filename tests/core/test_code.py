@@ -1,0 +1,119 @@
+"""Questions that ask for code, and what is shown of the replies that hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
+from secom_core.text.code import asks_for_code, code_edges, holding_any, identifiers, is_code
+
+ANN = ("acme", "ann")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Show me the Python function for sharing the bill again",
+        "Give me the code to share the restaurant bill fairly",
+        "Which command did you suggest for undoing the commit?",
+        "the regex you gave me for the addresses",
+        "What was the SQL query you wrote for the orders?",
+        "Zeig mir nochmal den Code für die Rechnung",
+        "Welchen Befehl hast du mir genannt?",
+        "Dame el código de la cuenta",
+        "Redonne-moi la fonction pour l'addition",
+        "把那个函数再发给我",
+        "あのスクリプトをもう一度見せて",
+        "그 코드 다시 보여줘",
+    ],
+)
+def test_a_question_asks_for_code(question: str) -> None:
+    assert asks_for_code(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the door code you gave me?",
+        "Give me the zip code of the workshop.",
+        "Who wrote the film script you recommended?",
+        "Where does my function as chair of the club end?",
+        "Did my query get an answer?",
+        "What did Ben say about the code?",
+        "Show me the code, please. " * 20,
+    ],
+)
+def test_a_question_that_asks_for_no_code(question: str) -> None:
+    assert not asks_for_code(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("the share_out function", ["share_out"]),
+        ("What does divmod(total, guests) do?", ["divmod"]),
+        ("Is it getUserName, or os.path.join, or share_out?", ["getUserName", "os.path.join", "share_out"]),
+        ("What are __init__ and MAX_SIZE?", ["__init__", "MAX_SIZE"]),
+        ("\u8bf7\u7528share_out\u51fd\u6570", ["share_out"]),
+        ("Do I need the iPhone, macOS or YouTube for the item(s)?", []),
+        ("Who wrote to ann_b@example.com or example.com/a_b at 5 p.m., e.g. in app.py?", []),
+        ("Which version was it, v0.6.2 or 3.8?", []),
+    ],
+)
+def test_names_of_code_in_a_question(question: str, names: list[str]) -> None:
+    assert identifiers(question) == names
+
+
+def test_a_name_is_held_as_a_whole() -> None:
+    holds = holding_any(["share_out"])
+    assert [holds(each) for each in ("call share_out(3)", "share_outs", "share out")] == [True, False, False]
+
+
+def test_where_code_stands() -> None:
+    text = "Do this:\n\n```sh\ngit status\n```\n\nThen that.\n"
+    edges = code_edges(text)
+    at, after = text.index("```sh"), text.index("Then")
+    assert [is_code(edges, *part) for part in ((0, at), (0, at + 1), (at + 4, at + 6), (after, len(text)))] == [
+        False,
+        True,
+        True,
+        False,
+    ]
+    assert code_edges("No code here.") == []
+
+
+TALK = "Sharing a restaurant bill fairly is a matter of rounding, as every guest pays a share of the bill. "
+CODE = "```python\ndef share_out(cents, count):\n    base, rest = divmod(cents, count)\n    return base, rest\n```\n\n"
+
+
+@pytest.fixture
+def bank() -> Iterator[MemoryBank]:
+    """A reply that talks a lot about the code that it holds, among others."""
+    with MemoryBank.open() as bank:
+        for number, topic in enumerate(["the garden", "a bread", "the piano"]):
+            said = [
+                Message(f"Help me with {topic}, please."),
+                Message(f"Take your time with {topic}. " * 40, "assistant"),
+            ]
+            bank.remember(ANN, said, session=f"s{number}", close=True)
+        shared = f"{TALK * 5}\n\n{CODE}{TALK * 15}"
+        said = [Message("How do I share a restaurant bill?"), Message(shared, "assistant")]
+        bank.remember(ANN, said, session="bill", close=True)
+        yield bank
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Give me the code to share the restaurant bill fairly", "the share_out function for the bill, what was it?"],
+)
+def test_code_that_is_asked_for_comes_before_what_is_said_about_it(bank: MemoryBank, question: str) -> None:
+    assert "def share_out" in bank.recall(ANN, question, token_budget=250).text
+
+
+def test_a_question_about_the_same_reply_is_answered_by_its_words(bank: MemoryBank) -> None:
+    found = bank.recall(ANN, "What did you say about sharing a restaurant bill fairly?", token_budget=250).text
+    assert "matter of rounding" in found
+    assert "def share_out" not in found
