@@ -3,41 +3,93 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import Final
 
 from ..conversation import Message, Turn
 from ..derived.coverage import covering
 from ..protocols import Statistics, TokenCounter
-from ..text.speech import asks
+from ..text.passages import blocks
+from ..text.patterns import regex
+from ..text.speech import asks, stands
 from ..text.terms import sentences
 from .statements import about, lines_of, tells
 
 _ASKING: Final = frozenset({"user", "human"})
 
+_NO_PROSE: Final = frozenset({"code", "table"})
+_LINK: Final = regex(r"\w+://\S+|www\.\S+|`[^`\n]*`")
+_WORD: Final = regex("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]|[^\\W\\d_]+")
+"""A character of a script without spaces is one."""
+_SIGN: Final = regex("[!-@\\[-`{-~]")
+_WORDS: Final = 3
+"""How many words a sentence of a reply has at least."""
+_MOST_SIGNS: Final = 0.4
+"""What share of its characters are signs and digits at most, or it is code, or numbers."""
+_ENDS: Final = (".", "!", "?", "…", "。", "！", "？", ":", "：", ";", ")", '"', "”", "*", "|")
 
-def stated(turns: Sequence[Turn]) -> list[str]:
+
+def stated(turns: Sequence[Turn], said: Callable[[Message], Iterable[str]] | None = None) -> list[str]:
     """The sentences of the turns, each with its speaker and date, to be understood by itself.
 
     Questions are left out. Of what an assistant answers to a user, only what `tells` something is taken.
+
+    Args:
+        turns: of a session.
+        said: the sentences of a message; all of them unless given.
     """
-    return list(dict.fromkeys(each for turn in turns for each in _stated(turn)))
+    found = said or (lambda message: sentences(message.text))
+    return list(dict.fromkeys(each for turn in turns for each in _stated(turn, found)))
 
 
-def _stated(turn: Turn) -> Iterator[str]:
+def _stated(turn: Turn, said: Callable[[Message], Iterable[str]]) -> Iterator[str]:
     day = f"{turn.at:%Y-%m-%d}" if turn.at else ""
     asked = any(message.role in _ASKING for message in turn.messages)
     for message in turn.messages:
-        for sentence in labelled(message, day):
+        for sentence in _behind(message, day, said(message)):
             if not asks(sentence) and (not asked or message.role in _ASKING or _answers(message, sentence)):
                 yield sentence
 
 
 def labelled(message: Message, day: str = "") -> Iterator[str]:
     """The sentences of a message, each behind the date and who says it."""
+    return _behind(message, day, sentences(message.text))
+
+
+def _behind(message: Message, day: str, said: Iterable[str]) -> Iterator[str]:
     head = " ".join(filter(None, (day, message.label)))
-    return (f"{head}: {sentence}" if head else sentence for sentence in sentences(message.text))
+    return (f"{head}: {sentence}" if head else sentence for sentence in said)
+
+
+def prose(message: Message) -> list[str]:
+    """The sentences of a message that are of words: no code, table or link, and of a reply no piece of a sentence."""
+    text = message.text
+    parts = (text[start:stop] for start, stop, kind in blocks(text) if kind not in _NO_PROSE)
+    found = [each for part in parts for each in sentences(part) if _is_worded(each)]
+    return _whole(found) if message.role == "assistant" else found
+
+
+def _is_worded(sentence: str) -> bool:
+    return _WORD.search(_LINK.sub("", sentence)) is not None
+
+
+def _whole(said: Sequence[str]) -> list[str]:
+    """Those that are sentences: of several words, nearly all letters, and neither begun nor ended by another line."""
+    following = zip_longest(said, said[1:], fillvalue="")
+    return [each for each, after in following if _is_sentence(each) and not _goes_on(each, after)]
+
+
+def _is_sentence(said: str) -> bool:
+    bare = _LINK.sub("", said)
+    is_balanced = said.count("(") == said.count(")") and said.count('"') % 2 == 0
+    is_worded = len(_WORD.findall(bare)) >= _WORDS and len(_SIGN.findall(bare)) <= _MOST_SIGNS * len(bare)
+    return is_balanced and is_worded and not said[0].islower()
+
+
+def _goes_on(sentence: str, after: str) -> bool:
+    return after[:1].islower() and not sentence.endswith(_ENDS)
 
 
 def _answers(message: Message, sentence: str) -> bool:
@@ -52,6 +104,7 @@ def balanced(
     tokens: int,
     statistics: Statistics | None = None,
     counter: TokenCounter,
+    first: Callable[[str], bool] = lambda sentence: False,
 ) -> list[str]:
     """At most ``limit`` of the sentences, in order: those that cover most, with a share for everybody.
 
@@ -65,6 +118,7 @@ def balanced(
         tokens: how many tokens they may have together.
         statistics: how common terms are in the scope.
         counter: counts the tokens.
+        first: which go first once everybody has a share.
     """
     found = list(dict.fromkeys([*old, *new]))
     groups = defaultdict[tuple[bool, str], list[int]](list)
@@ -81,7 +135,9 @@ def balanced(
     share = max(1, limit // (2 * len(groups))) if 1 < len(groups) <= limit else 0
     for places in groups.values() if share else ():
         choose(places, share)
-    choose([place for place in range(len(found)) if place not in set(chosen)], limit - len(chosen))
+    left = [place for place in range(len(found)) if place not in set(chosen)]
+    choose([place for place in left if first(found[place])], limit - len(chosen))
+    choose([place for place in left if place not in set(chosen)], limit - len(chosen))
     return [found[place] for place in sorted(chosen)]
 
 
@@ -96,7 +152,8 @@ def extracted(
 ) -> list[str]:
     """The summary after a session, of sentences that were said or stood in the previous summary.
 
-    What the session tells (`tells`) and the previous summary are `balanced`; what else was said fills the room left.
+    What the session tells (`tells`) and the previous summary are `balanced`, with what users say of themselves first;
+    what else was said fills the room left. Only `prose` is taken.
 
     Args:
         turns: the session.
@@ -107,12 +164,19 @@ def extracted(
         counter: counts the tokens.
     """
     choose = partial(balanced, statistics=statistics, counter=counter)
-    old, said = lines_of(previous), stated(turns)
-    chosen = choose(old, [each for each in said if tells(each)], limit, tokens=tokens)
+    old, said = lines_of(previous), stated(turns, prose)
+    labels = (each.label for turn in turns for each in turn.messages if each.role in _ASKING)
+    users = frozenset(_label(f"{label}: ") for label in labels)
+    chosen = choose(old, [each for each in said if tells(each)], limit, tokens=tokens, first=partial(_is_own, users))
     left, room = tokens - sum(map(counter, chosen)), limit - len(chosen)
     rest = [each for each in said if not tells(each)]
     added = choose((), rest, room, tokens=left) if room else []
     return [each for each in dict.fromkeys([*old, *said]) if each in {*chosen, *added}]
+
+
+def _is_own(users: Collection[str], sentence: str) -> bool:
+    """Whether it is what a user says that holds from then on."""
+    return _label(sentence) in users and stands(sentence.partition(": ")[2]) != ""
 
 
 def _label(sentence: str) -> str:

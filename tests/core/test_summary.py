@@ -368,6 +368,52 @@ def test_without_a_model_the_sentences_are_extracted_within_the_limits() -> None
     assert Summarizer(limit=3).update(turns[:20]).count("\n") == 2
 
 
+TECHNICAL = """Version 3.8. See https://docs.example.org/3/mro/.
+
+```python
+TOTAL = compute(61, tip=10)
+print("Everything is 61.40 for Bruges")
+```
+
+| Size | Price |
+| Large | 12 euros in Bruges |
+
+point from its string form to an integer in the range "0 - 10FFFF";
+The text U+0041) and *abstract characters*, such as LATIN CAPITAL.
+Print it with 2 digits after the dot, as the users of Ghent
+expect it to be. x = i + n*k, 0 <= n < 12.
+
+- Book the movers 6 weeks before you go to Ghent
+"""
+
+
+def test_without_a_model_nothing_is_taken_but_sentences() -> None:
+    told = [Message("I pay 935 euros. `x=2`. https://example.org/9", "user"), Message(TECHNICAL, "assistant")]
+    assert Summarizer().update(group_messages(told)).splitlines() == [
+        "user: I pay 935 euros.",
+        "assistant: - Book the movers 6 weeks before you go to Ghent",
+    ]
+
+
+@pytest.mark.parametrize("reply", ["ร้านนี้เปิดตั้งแต่ 9 โมงเช้า", "营业时间是9点到18点。", "यह दुकान 9 बजे खुलती है।"])
+def test_sentences_of_replies_in_other_scripts_are_sentences(reply: str) -> None:
+    said = [Message("好的。", "user"), Message(reply, "assistant")]
+    assert reply in Summarizer().update(group_messages(said))
+
+
+OWN = ("My name is Ilse.", "My mother is called Greet.", "I am allergic to hazelnuts.", "I work at Bakkerij Sol.")
+
+
+def test_without_a_model_what_users_say_of_themselves_comes_before_what_replies_explain() -> None:
+    said = list[Message]()
+    for number, own in enumerate(OWN * 3):
+        explained = f"The {number}th Flemish oven of Miwe{number} bakes {number} loaves with steam of 210 degrees."
+        said += [Message(own if number < len(OWN) else "Go on.", "user"), Message(explained, "assistant")]
+    summary = Summarizer(limit=8).update(group_messages(said))
+    assert all(each in summary for each in OWN)
+    assert "Miwe" in summary, "everybody has a share"
+
+
 def test_it_speaks_other_scripts() -> None:
     found = Summarizer(limit=2).update(as_turns(["我养了一只猫，叫小米。你呢？", "我喜欢在西湖边跑步！好的。"]))
     assert found == "我养了一只猫，叫小米。\n我喜欢在西湖边跑步！"
