@@ -52,6 +52,8 @@ _NONE: Final[Rows] = np.zeros(0, dtype=np.int64)
 _STANDING_ROWS: Final = 50
 """How many passages that hold whatever is asked are ranked with what is found, the newest."""
 
+_OPENED: Final = 40
+"""The replies of how many finds are looked through for what is asked for of them, the best of each kind of search."""
 _NEWEST_REPLIES: Final = 200
 """How many passages of replies, the newest, are looked through for an item that is asked for by its place."""
 _NEWEST_ITEMS: Final = 3
@@ -123,13 +125,15 @@ class ScopeSearch:
 
         And half as many of what users say to an assistant, or its long replies would leave them no place.
         """
-        parts: list[Rows] = []
+        parts, opened = list[Rows](), list[Rows]()
         # What was said again later takes no place from what was not.
         there = self._table.findable & ~self._out
         users = there & self._table.of_users
         among = ((there, limit), (users, limit // 2)) if users.any() else ((there, limit),)
 
         def best(scores: Column) -> list[Rows]:
+            if self._asks_of_replies:
+                opened.append(_above_0(scores, there, _OPENED))
             return [_above_0(scores, those, most) for those, most in among]
 
         if not _BY_WORDS.isdisjoint(weights):
@@ -144,23 +148,27 @@ class ScopeSearch:
             parts.append(on_the_day[: limit if len(on_the_day) <= limit else 0])
         if not parts:
             parts.append(self._rows_of_best_memories(weights, limit))
-        pool = distinct(np.concatenate([*parts, *self._in_replies(np.concatenate(parts), weights)]))
+        if opened:
+            parts += self._in_replies(np.concatenate(opened), weights)
+        pool = distinct(np.concatenate(parts))
         return pool[there[pool]]
 
-    def _in_replies(self, found: Rows, weights: Mapping[str, float]) -> Iterator[Rows]:
-        """What is asked for of the replies that were found, where their other words may be all that is alike."""
-        if self.item and "item" in weights:
-            replies = self._replies_of(found)
-            yield from (replies[self._items(replies) > 0], self._newest_items())
-        if self._wants_code:
-            replies = self._replies_of(found)
-            yield replies[self._is_wanted(replies)]
+    @property
+    def _asks_of_replies(self) -> bool:
+        return self.item != 0 or self._wants_code
 
-    def _replies_of(self, found: Rows) -> Rows:
-        """The passages of the replies in the turns of which something was found."""
+    def _in_replies(self, found: Rows, weights: Mapping[str, float]) -> Iterator[Rows]:
+        """What is asked for of the replies in turns that were found, where their other words may be all that is alike.
+
+        And the newest items of lists that are asked for by their place.
+        """
         turns = np.zeros(len(self._table) + 1, dtype=np.bool_)
         turns[self._table.head[found]] = True
-        return np.flatnonzero(turns[self._table.head] & (self._table.kind == REPLY))
+        replies = np.flatnonzero(turns[self._table.head] & (self._table.kind == REPLY))
+        if self.item and "item" in weights:
+            yield from (replies[self._items(replies) > 0], self._newest_items())
+        if self._wants_code:
+            yield replies[self._is_wanted(replies)]
 
     def _newest_items(self) -> Rows:
         """The newest passages of replies in which the item begins that is asked for; a few."""
@@ -271,12 +279,15 @@ class ScopeSearch:
         return found
 
     def code_first(self, scores: Column, pool: Rows) -> Column:
-        """The scores, with the code that is asked for before the other words of its reply."""
+        """The scores, with the code that is asked for before the other words of its reply, in the best replies."""
         if not self._wants_code:
             return scores
-        replies = self._table.kind[pool] == REPLY
-        wanted = self._is_wanted(pool) & replies
-        return ahead(scores, self._table.head[pool], wanted, replies & ~wanted)
+        turns = self._table.head[pool]
+        best = turns[_top(np.arange(len(pool)), scores, _OPENED)]
+        replies = (self._table.kind[pool] == REPLY) & np.isin(turns, best)
+        wanted = np.zeros(len(pool), dtype=np.bool_)
+        wanted[replies] = self._is_wanted(pool[replies])
+        return ahead(scores, turns, wanted, replies & ~wanted)
 
     @cached_property
     def _names(self) -> list[str]:
@@ -295,8 +306,8 @@ class ScopeSearch:
         found = np.zeros(len(rows), dtype=np.bool_)
         self._table.read(rows.tolist())
         named = holding_any(self._names) if self._names else None
-        for at in np.flatnonzero(self._table.kind[rows] == REPLY).tolist():
-            passage = self._table.passage(rows.item(at))
+        for at, row in enumerate(rows.tolist()):
+            passage = self._table.passage(row)
             edges = self._edges(passage.message.text) if self._asks_for_code else []
             found[at] = is_code(edges, passage.start, passage.stop) or (named is not None and named(passage.text))
         return found
