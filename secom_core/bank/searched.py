@@ -170,7 +170,7 @@ def finds_of(
     before += _instructions(index, without, budget) if not options.only_relevant else []
     strong, others, faint = _by_strength(found)
     rest = () if options.only_relevant else [one for one in index.rest_of(strong, found) if one.turn.id not in without]
-    near = index.near(strong) if faint and not options.only_relevant else ()
+    near = index.besides(strong, said=True) if faint and not options.only_relevant else ()
     near, after = (_wanted(each, without, budget) for each in (near, after))
     return Finds(searched.scope, before, strong, rest, others, near, faint, after)
 

@@ -320,20 +320,16 @@ class ScopeIndex:
         least = min((each.score for each in known), default=0.0) - 1
         return self._shown((Besides(row, "surrounding") for row in rows), strong, score=least)
 
-    def near(self, strong: Sequence[Candidate]) -> Iterator[Candidate]:
-        """What was said beside passages, the best first, by who speaks there: not what an assistant replied."""
-        rows = said_beside(self._table, [self._row_of(each) for each in strong if each.kind == "relevant"])
-        return self._shown(rows, strong, score=min((each.score for each in strong), default=0.0))
-
-    def besides(self, found: Sequence[Candidate]) -> Iterator[Candidate]:
+    def besides(self, found: Sequence[Candidate], *, said: bool = False) -> Iterator[Candidate]:
         """What may be shown where what was found leaves room, in order: its surroundings, then the latest turns.
 
         Args:
             found: what was found, best first; what only holds whatever is asked has its surroundings left out.
+            said: only the surroundings, and of these no replies.
         """
         least = min((each.score for each in found), default=0.0) - 1
         rows = (self._row_of(each) for each in found if each.kind == "relevant")
-        return self._shown(besides(self._table, rows), found, score=least)
+        return self._shown((said_beside if said else besides)(self._table, rows), found, score=least)
 
     def asked_about(
         self, subject: Subject, exclude: Collection[str], days: Sequence[tuple[int, int]]

@@ -210,14 +210,14 @@ def _gist(table: PassageTable, rows: Rows) -> list[int]:
     return found
 
 
-def said_beside(table: PassageTable, found: Sequence[int]) -> Iterator[Besides]:
+def said_beside(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
     """What stands around the best finds and is no assistant's reply.
 
     Args:
         table: the passages.
         found: the rows that were found, best first.
     """
-    rows = _around(table, found[:_FOUND])
+    rows = _around(table, list(islice(found, _FOUND)))
     yield from (Besides(row, "surrounding") for row in rows if table.kind[row] != REPLY)
 
 

@@ -50,7 +50,7 @@ def test_the_block_by_hand() -> None:
         "2024-05-06 Mon\n"
         "[1] Ann: tea number 0 is a fine tea\n"
         "Ann: tea number 1 is a fine tea\n"
-        "…Ann: tea number 3 is a fine tea\n"
+        "… Ann: tea number 3 is a fine tea\n"
         "2024-05-07 Tue\n"
         "[2] Ann: car number 1 is a fast car\n"
         "Ann: car number 2 is a fast car\n"
