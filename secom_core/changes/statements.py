@@ -9,6 +9,7 @@ from typing import Final
 
 from ..text.han import one_way
 from ..text.kept import KEPT, Kept
+from ..text.material import without_given
 from ..text.passages import blocks
 from ..text.patterns import regex
 from ..text.repairs import CORRECTED, REPAIRED, begins_repair
@@ -190,10 +191,10 @@ def _without_quotes(text: str) -> str:
 
 def _statements_in(text: str) -> tuple[Statement, ...]:
     found: list[Statement] = []
-    language = latin_language_of(text[:_READ])
-    text = _without_quotes(text)
+    text = _without_quotes(without_given(text[:_READ]))
+    language = latin_language_of(text)
     carried, names, is_repair = frozenset[Cue](), frozenset[str](), False
-    for start, stop in _sentences(text[:_READ]):
+    for start, stop in _sentences(text):
         cues = _cues(text[start:stop])
         is_repair = is_repair or "corrected" in cues or begins_repair(text, start)
         stated = list(_of_sentence(text, start, stop, language, carried, names, is_repair))

@@ -17,7 +17,9 @@ from ..indexes.postings import digest_of
 from ..memory import Passage
 from ..protocols import TokenCounter
 from ..text.dates import spans
-from ..text.speech import asks, is_non_answer, only_asks, stands
+from ..text.material import is_within_given
+from ..text.non_answers import is_non_answer
+from ..text.speech import asks, only_asks, stands
 from .columns import ColumnSource
 from .repeats import Repeats, said
 from .speaking import KINDS, NOTED, REPLY, SAID_BY_USER, SHORT, STANDING
@@ -204,7 +206,9 @@ class PassageTable(WholeColumns):
         self.memory[row] = -1
         self.kind[row] = KINDS.get(role, REPLY)
         self.asks[row] = only_asks(text) if self.kind[row] == SAID_BY_USER else asks(text)
-        self.stands[row] = STANDING.index(stands(text)) if self.kind[row] == SAID_BY_USER else 0
+        says = stands(text) if self.kind[row] == SAID_BY_USER else ""
+        given = bool(says) and is_within_given(passage.message.text, passage.start)
+        self.stands[row] = 0 if given else STANDING.index(says)
         self.non_answer[row] = self.kind[row] == REPLY and is_non_answer(passage.message.text)
         self.tokens[row] = self.counter(text)
         is_note = role == "" and passage.message.speaker == NOTE

@@ -1,4 +1,4 @@
-"""What kind of thing is said: a question, an instruction, a lasting fact, an answer that knows nothing.
+"""What kind of thing is said: a question, an instruction, a lasting fact.
 
 Rules for English, German and Chinese; what stands is recognised in Spanish, French, Japanese and Korean too. In other
 languages only the question mark counts. They read what a user or an assistant says at once, without a model, so they
@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
+from .material import meant
 from .patterns import regex
-from .wording import folded_case, is_signed, signs, wording
+from .telling import is_told
+from .wording import is_signed, signs, wording
 
 Standing = Literal["", "instruction", "preference", "fact"]
 """What holds from then on: how to answer, what somebody likes or must avoid, who somebody is. Empty for neither."""
@@ -185,18 +187,31 @@ _PREFERENCES: Final = (
         ),
     ),
 )
+_FEELING: Final = (
+    r"(?i:ok|okay|sure|fine|good|great|happy|sad|sorry|done|ready|back|here|there|not|so|glad|tired|sick|ill|busy|bored"
+    r"|lost|confused|afraid|curious|interested|looking|going|trying|working|very|really|just|also|still|already|now|in"
+    r"|on|at|out|off|up|home|well|all|better|feeling|thinking|wondering|grateful|thankful|excited|stuck|late|early|free"
+    r"|available|hungry|cold|hot|alone|serious|kidding|joking|right|wrong|alright|awake|online|only|impressed|amazed)\b"
+)
+"""What somebody is who says how he does, and not who he is."""
 _FACTS: Final = (
     _Rule(
         "fact",
         signs("i'm|i am|i’m"),
         # "\bI", which is found more quickly when it begins with the letter.
-        regex(r"I(?<!\wI)(?:['’]m| am) [A-Z][a-z]+(?: [A-Z][a-z]+)?(?:[,.!(]| and\b| from\b|$)"),
+        regex(rf"I(?<!\wI)(?:['’]m| am) (?!{_FEELING})[A-Z][a-z]+(?: [A-Z][a-z]+)?(?:[,.!(]| and\b| from\b|$)"),
+    ),
+    _Rule(
+        "fact",
+        signs("this is|it's me|it’s me"),
+        regex(r"\b(?:[Hh]i|[Hh]ello|[Hh]ey|HI)\b(?: there)?\W+(?:[Tt]his is|[Ii]t['’]s me,?) [A-Z][a-z]+"),
     ),
     _Rule(
         "fact",
         signs(
             """my name|my full name|i'm a|i'm 1|i'm 2|i'm 3|i'm 4|i'm 5|i'm 6|i'm 7|i'm 8|i'm 9|i am|i’m|live|moved
-            |i have|i work|now work|just work|ly work|still work|i study|ly study|i teach|i own|was born|grew up"""
+            |i have|i work|now work|just work|ly work|still work|i study|ly study|i teach|i own|was born|grew up
+            |turned"""
         ),
         wording(
             r"""
@@ -206,7 +221,7 @@ _FACTS: Final = (
             I (?:(?:now|just|recently|currently|still) )?(?:live|moved|work|teach) (?:in|to|at|as|for|from|with|on|an?)
             I (?:(?:now|just|recently|currently|still) )?(?:own|study|was born|grew up) \w+
             I have (?:\w+ ){0,2}(?:children|kids|siblings|brothers|sisters|sons|daughters)
-            I(?:'ve| have)? (?:(?:now|just) )?moved|we (?:live|moved)
+            I(?:'ve| have)? (?:(?:now|just) )?moved|we (?:live|moved)|I(?:'ve| have)? (?:just )?turned \d\d
             """
         ),
     ),
@@ -288,28 +303,6 @@ _FACTS: Final = (
     ),
 )
 
-_NON_ANSWER: Final = wording(
-    r"""
-    I (?:do not|don't|currently don't|cannot|can't) (?:actually )?(?:know|recall|remember|find|access|tell)
-    I(?:'m (?:sorry|afraid)| apologi[sz]e),? (?:but )?(?:I )?(?:do not|don't|cannot|can't) (?:see|have)
-    I (?:do not|don't|currently don't) (?:actually |currently )?have (?!to\b)
-    I(?:'m| am) not (?:sure|aware)|I have no (?:idea|information|record|memory|details?)
-    you (?:have not|haven't|did not|didn't|never) (?:\w+ )?(?:told|tell|mention\w*|said|say|share\w*|specif\w+)
-    no (?:information|record|memory|details?) (?:of|about|on|regarding)
-    (?:das )?weiß ich (?:leider )?nicht|ich weiß (?:es |das )?(?:leider )?nicht
-    ich habe (?:\w+ ){0,2}keine (?:informationen?|angaben?|erinnerung)
-    du hast (?:mir )?(?:das |es )?(?:noch )?(?:nie|nicht)
-    nicht erinnern|mir (?:leider )?(?:nicht|nichts) bekannt
-    """,
-    anywhere="""
-    不(?:知道|清楚|记得|了解)
-    没有(?:相关|任何|关于.{1,12}的)?(?:信息|资讯|资料|记录)
-    [你您](?:还)?没(?:有)?(?:告诉|提到|提过|说过)
-    (?:わかり|分かり|存じ上げ|存じ|知り|覚えてい|聞いてい|伺ってい|伺っており|把握してい)ません
-    (?:情報|記録)(?:は|が)(?:あり|ござい|見つかり)ません
-    """,
-)
-_NON_ANSWER_SIGNS: Final = signs("not|n't|n’t|never|idea|information|record|memory|detail|nicht|keine|nie|不|没|ません")
 _BARE: Final = 160
 """How many characters a question that tells nothing has at most."""
 
@@ -337,9 +330,6 @@ _QUESTION_WORDS: Final = frozenset(
     que qui quoi quel quelle quels quelles quand où comment pourquoi combien est""".split()
 )
 _CLAUSE_END: Final = regex("[，,。；;！!]")
-_NON_ANSWER_LENGTH: Final = 400
-"""How many characters an answer that knows nothing has at most; a longer one goes on to say something."""
-
 _READ: Final = 1200
 """How many characters are read: what holds from then on is said early, or in few words."""
 
@@ -375,12 +365,12 @@ def stands(text: str) -> Standing:
     folded = read.casefold()
     # A question about oneself tells nothing, but one may well ask for something to be done always.
     rules = _INSTRUCTIONS if only_asks(text) else (*_INSTRUCTIONS, *_PREFERENCES, *_FACTS)
-    found = (each.kind for each in rules if is_signed(folded, each.signs) and each.wording.search(read))
-    return next(found, "")
+    found = [each for each in rules if is_signed(folded, each.signs) and each.wording.search(read)]
+    said = meant(read) if found else ""
+    return next((each.kind for each in found if _is_said(each, said)), "")
 
 
-def is_non_answer(text: str) -> bool:
-    """Whether a reply says that it knows nothing."""
-    if len(text) > _NON_ANSWER_LENGTH or not is_signed(folded_case(text), _NON_ANSWER_SIGNS):
-        return False
-    return _NON_ANSWER.search(text) is not None
+def _is_said(rule: _Rule, text: str) -> bool:
+    """Whether the rule finds anything that the text tells, and does not ask for; an order is an instruction."""
+    found = rule.wording.finditer(text)
+    return any(rule.kind == "instruction" or is_told(text, *each.span()) for each in found)

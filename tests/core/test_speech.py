@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from secom_core.text.speech import Standing, asks, is_non_answer, only_asks, stands
+from secom_core.text.non_answers import is_non_answer
+from secom_core.text.speech import Standing, asks, only_asks, stands
 
 SAID: dict[str, dict[Standing, str]] = {
     "english": {
