@@ -10,6 +10,11 @@ from ..text.patterns import regex
 from .values import Value
 
 _PLACE: Final = r"([A-ZÄÖÜÁÉÍÓÚÑÀÂÇÈÊÎÔ][\w'’-]+(?: [A-ZÄÖÜ][\w'’-]+)*)"
+_NO_PLACE: Final = (
+    r"(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May\b|June|July|August|September|October"
+    r"|November|December|Chapter|Level|Page|Part|Season|Episode|Step|Unit|Lesson|Phase|Round|Stage|Section|Plan)"
+)
+"""What stands where a place would, and is none: "we moved to Friday", "I moved to Chapter 3"."""
 _HAN, _KATAKANA, _HANGUL = "[\u4e00-\u9fff]", "[\u30a1-\u30fa\u30fc]", "[\uac00-\ud7a3]"
 _DONE = "(?:まし)?(?:た(?![いらり])|て(?:い|る|き))"
 SLOT: Final = "slot:"
@@ -22,7 +27,7 @@ _SLOTS: Final = tuple(
             "home",
             (
                 rf"\b(?:I|[Ww]e)(?:'m| am|'re| are)?(?: now)? liv(?:e|ing)(?: now)? (?:in|near) {_PLACE}",
-                rf"\b(?:I|[Ww]e)(?:'ve| have)?(?: just)? moved to {_PLACE}",
+                rf"\b(?:I|[Ww]e)(?:'ve| have)?(?: just)? moved to {_NO_PLACE}{_PLACE}",
                 rf"\b(?:[Ii]ch wohne|[Ww]ohne ich|wir wohnen|und wohnen?)(?: jetzt| nun)? in {_PLACE}",
                 rf"\b(?:[Vv]ivo|[Vv]ivimos) (?:ahora )?en {_PLACE}",
                 rf"\b(?:[Jj]['’]habite|[Nn]ous habitons|[Oo]n habite)(?: [\w'’-]+){{0,4}}? (?:à|en) {_PLACE}",

@@ -69,7 +69,6 @@ _WORKED_ON: Final = regex(
         rf"|(?:écris|écrivez|écrire|rédige[zr]?|compose)\b{_HEAD}{{0,60}}\b(?:lettre|e-?mail|mail|message|histoire|conte"
         rf"|poème|texte|chanson|réponse|discours|scène|dialogue|phrase)\b{_COLON}"
         rf"|(?:let's|let us|can we|shall we|we) (?:role-?\s?play|play|pretend)\b{_COLON}|role-?\s?play\b{_COLON}"
-        rf"|(?:let's|let us) (?:role-?\s?play|pretend|play (?:make.believe|pretend))\b"
         rf"|(?:lass uns|wir|komm,? wir) spielen?\b{_COLON}|rollenspiel\b{_COLON}"
         rf"|(?:juguemos|vamos a jugar|jouons|on joue|jeu de rôles?)\b{_COLON}"
         rf"|(?:請|请|帮我|麻烦|帮忙)*(?:把.{{0,20}})?(?:翻译|改写|润色|修改|校对|缩写|总结|概括|续写|纠正){_COLON}"
@@ -82,14 +81,15 @@ _WORKED_ON: Final = regex(
 )
 """An order to work on a text, or to play a part, up to where the text begins."""
 _SIGNS: Final = signs(
-    """translat|writ|phras|proof|word|summari|transcri|spell|correct|fix|edit|improve|polish|shorten|simplif|check
-    |continue|complete|finish|extend|explain|analy|classify|format|convert|reply|respond|answer|debug|read|review
-    |draft|compose|make up|invent|play|pretend|übersetz|korrigier|verbesser|überarbeit|formulier|kürze|lektor|fass
-    |schreib|verfass|entwirf|spiel|tradu|corrig|corregir|resum|résum|reescrib|parafras|mejora|revisa|escrib|redact
-    |compón|jugar|juguemos|réécri|améliore|relis|écri|rédige|jou|jeu|译|改|润|校|总|概|续|纠|写|玩|扮|訳|添|要約|直し|書き
-    |번역|고쳐|교정|요약|다듬|suppos|imagin|assum|let's say|let’s say|angenommen|nehmen wir|tu so|tun wir|supon|finge
-    |fais comme|admett|假|扮|仮"""
+    """translat|write|phras|proof|word|summari|transcri|spell|correct|fix|edit|improve|polish|shorten|simplif|check
+    |continue|complete|finish|extend|analy|classify|format|convert|reply to|respond to|debug|review|draft|compose
+    |make up|invent|play|pretend|übersetz|korrigier|verbesser|überarbeit|formulier|kürze|lektor|fass|schreib|verfass
+    |entwirf|spiel|tradu|corrig|corregir|resum|résum|reescrib|parafras|mejora|revisa|escrib|redact|compón|jugar
+    |juguemos|réécri|améliore|relis|écri|rédige|jou|jeu|译|改|润|校|总|概|续|纠|写|玩|扮|訳|添|要約|直し|書き|번역
+    |고쳐|교정|요약|다듬"""
 )
+_BEFORE_IT: Final = (":", "：", "\n")
+"""One of these stands before a text to be worked on."""
 
 _SUPPOSED: Final = regex(
     (
@@ -103,6 +103,10 @@ _SUPPOSED: Final = regex(
     re.I,
 )
 """What is to be taken for so, to the end of its sentence."""
+_SUPPOSING: Final = signs(
+    """pretend|imagin|suppose|assume|let's say|let’s say|angenommen|nehmen wir|tu so|tun wir|supon|supón|finge|comme si
+    |supposons|admett|假|想象|仮に"""
+)
 
 _BLANK_LINE: Final = regex(r"\n[ \t]*\n")
 
@@ -118,6 +122,7 @@ _QUOTES: Final = regex(
     r"|(?:^|(?<=[:：,(] )|(?<=[:：(])|(?<=said )|(?<=says )|(?<=wrote )|(?<=writes ))['‘]\w[^\n]{1,400}?['’](?!\w)"
 )
 """What somebody else says, and names of things."""
+_QUOTED: Final = tuple("“„«\"「『'‘")
 _CODE: Final = regex(
     r"(?m:^[ \t]*>[^\n]*)|```.*?(?:```|\Z)|`[^`\n]+`|(?m:^[ \t]*(?:def|class|function|fn|func) \w+[^\n]*)", re.S
 )
@@ -142,13 +147,20 @@ _FICTION: Final = regex(
     r"(?=\s*(?:$|[.,;!?\n]|that\b|which\b|I\b))[^.!?\n]*",
     re.I,
 )
-_UNMEANT: Final = (_CODE, _IF, _WROTE, _FIGURATIVE, _FICTION)
+_UNMEANT: Final = (
+    (signs("`|>|def |class |function |fn |func "), _CODE),
+    (signs("if|whether|unless|in case|as though|wenn|ob |si |如果|要是|假如|假使|倘若|もし"), _IF),
+    (signs("wr|texted|schr|escrib|écrit"), _WROTE),
+    (signs("liv|move|mud|leb|viv|vis "), _FIGURATIVE),
+    (signs("story|novel|play|dream"), _FICTION),
+)
 
 
 def _given_in(text: str) -> tuple[Span, ...]:
-    if not is_signed(folded_case(text), _SIGNS):
-        return ()
-    return tuple(sorted([*_worked_on(text), *_spans(_SUPPOSED, text)]))
+    folded = folded_case(text)
+    is_ordered = is_signed(folded, _BEFORE_IT) and is_signed(folded, _SIGNS)
+    is_supposed = is_signed(folded, _SUPPOSING)
+    return (*(_worked_on(text) if is_ordered else ()), *(_spans(_SUPPOSED, text) if is_supposed else ()))
 
 
 def _worked_on(text: str) -> Iterator[Span]:
@@ -186,10 +198,13 @@ def is_within_given(text: str, start: int) -> bool:
 def meant(text: str) -> str:
     """The text with blanks for what its writer does not mean of himself: quotations and conditions too."""
     text = without_given(text)
-    # What is in quotes from its beginning to its end was written down so by whoever noted it.
-    text = _blanked(text, [span for span in _spans(_QUOTES, text) if span != (0, len(text))])
-    for rule in _UNMEANT:
-        text = _blanked(text, _spans(rule, text))
+    if is_signed(text, _QUOTED):
+        # What is in quotes from its beginning to its end was written down so by whoever noted it.
+        text = _blanked(text, [span for span in _spans(_QUOTES, text) if span != (0, len(text))])
+    folded = folded_case(text)
+    for signs_of_it, rule in _UNMEANT:
+        if is_signed(folded, signs_of_it):
+            text = _blanked(text, _spans(rule, text))
     return text
 
 
