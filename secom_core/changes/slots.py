@@ -11,8 +11,8 @@ from .values import Value
 
 _PLACE: Final = r"([A-ZÄÖÜÁÉÍÓÚÑÀÂÇÈÊÎÔ][\w'’-]+(?: [A-ZÄÖÜ][\w'’-]+)*)"
 _NO_PLACE: Final = (
-    r"(?!(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May\b|June|July|August|September|October"
-    r"|November|December|Chapter|Level|Page|Part|Season|Episode|Step|Unit|Lesson|Phase|Round|Stage|Section|Plan)"
+    r"(?!(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|January|February|March|April|May|June|July|August|September|October"
+    r"|November|December|Chapter|Level|Page|Part|Season|Episode|Step|Unit|Lesson|Phase|Round|Stage|Section|Plan)s?\b)"
 )
 """What stands where a place would, and is none: "we moved to Friday", "I moved to Chapter 3"."""
 _HAN, _KATAKANA, _HANGUL = "[\u4e00-\u9fff]", "[\u30a1-\u30fa\u30fc]", "[\uac00-\ud7a3]"

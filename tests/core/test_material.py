@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from secom_core.bank import MemoryBank
+from secom_core.changes.slots import slot_values
 from secom_core.changes.statements import statements_of
 from secom_core.text.material import given_spans, meant, without_given
 from secom_core.text.speech import stands
@@ -185,3 +186,9 @@ def test_what_tells_nothing_crowds_out_nothing() -> None:
         for session, said in enumerate(("I'm allergic to penicillin.", *lines(ASKED))):
             bank.remember(ANN, [("user", said), ("assistant", "Sure. " * 60)], session=str(session), close=True)
         assert "penicillin" in bank.recall(ANN, "What do you know about me?", token_budget=120).text
+
+
+@pytest.mark.parametrize("text", ["We moved to Friday.", "I moved to Chapter 3.", "We moved to June."])
+def test_no_day_and_no_chapter_is_a_home(text: str) -> None:
+    assert [each.sort for each in slot_values(text)] == []
+    assert [each.sort for each in slot_values("We moved to Maysville.")] == ["slot:home"]
