@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ..memory import HitKind, Passage
+from ..text.attributes import ATTRIBUTES, Attribute, tells_attribute
 from ..text.dates import Span
 from ..text.intents import Subject
 from ..text.repairs import takes_back
@@ -33,6 +34,9 @@ _NO_DAY: Final = np.iinfo(np.int32).max
 _INSTRUCTION: Final = STANDING.index("instruction")
 _INSTRUCTIONS: Final = 12
 """How many instructions are looked at, those that came last."""
+
+_EARLY, _LATE, _TELLING = 100, 400, 4
+"""Of how many statements of the user, the first and the last, what he asks of himself is sought; how many tell."""
 
 _CORRECTIONS: Final = 2
 """How many corrections of a correction are followed."""
@@ -74,7 +78,8 @@ def asked_about(
     replies begin. A session of which turns are excluded is the present one, and is not the last.
     Of the first session, the one before the last, and of days: the same of what was said then. Where nothing was said
     on these days, what was said on the nearest day before them and after them, as what stands around them.
-    Of the user: what holds now (`secom_core.ranking.standing.standing_rows`).
+    Of the user: what holds now (`secom_core.ranking.standing.standing_rows`); of his name, age, home, job or diet, what
+    tells it.
 
     Args:
         table: the passages.
@@ -93,7 +98,8 @@ def asked_about(
         return [Besides(row, "relevant") for row in _gist(table, _last_session(table, exclude, but=1))]
     if subject == "first session":
         return [Besides(row, "relevant") for row in _gist(table, _first_session(table))]
-    return []
+    asked = next((each for each in ATTRIBUTES if each == subject), None)
+    return [Besides(row, "relevant") for row in _telling(table, asked)] if asked else []
 
 
 def holding(table: PassageTable, most: int | None = None) -> list[int]:
@@ -105,6 +111,15 @@ def holding(table: PassageTable, most: int | None = None) -> list[int]:
     """
     rows = np.flatnonzero((table.stands > 0) & (table.memory >= 0) & (table.latest > 0))
     return standing_rows(table, _in_time(table, rows[-most:] if most else rows))
+
+
+def _telling(table: PassageTable, asked: Attribute) -> list[int]:
+    """The rows that tell what the user asks of himself, the newest first; a few."""
+    rows = _in_time(table, np.flatnonzero((table.stands > 0) & (table.memory >= 0) & (table.latest > 0)))
+    # What somebody is called, he says at the beginning.
+    rows = [*rows[:_EARLY], *rows[_EARLY:][-_LATE:]]
+    table.read(rows)
+    return standing_rows(table, [row for row in rows if tells_attribute(table.passage(row).text, asked)])[:_TELLING]
 
 
 def instructions(table: PassageTable) -> list[int]:

@@ -11,6 +11,7 @@ from functools import cache
 from itertools import chain
 from typing import Final, Literal
 
+from .attributes import Attribute, attribute_asked
 from .han import one_way
 from .korean import without_talk
 from .patterns import regex
@@ -18,9 +19,9 @@ from .periods import without_periods
 from .terms import terms
 from .wording import folded_case, is_signed, signs, wording
 
-Subject = Literal["", "first session", "last session", "session before last", "user", "days"]
-"""What of the conversation is asked about, such as what was said on the days that are named; empty where it is about
-something else."""
+Subject = Literal["", "first session", "last session", "session before last", "user", "days"] | Attribute
+"""What of the conversation is asked about, such as what was said on the days that are named, or what of the user that
+he has told in other words; empty where it is about something else."""
 
 # Compiled at once: every query is looked at.
 _LAST: Final = wording(
@@ -314,7 +315,7 @@ def subject(query: str, *, follows: bool = False) -> Subject:
     if found and not _tells_of_others(query):
         return found
     asks = is_signed(folded, _DAY_SIGNS) and (last or _SAID(query))
-    return "days" if asks and _names_days_alone(query) else ""
+    return "days" if asks and _names_days_alone(query) else attribute_asked(query) or ""
 
 
 def _names_days_alone(query: str) -> bool:

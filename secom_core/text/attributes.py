@@ -1,0 +1,207 @@
+"""What a user asks of himself that he has told in other words: "What is my name?" after "I'm Katrin".
+
+Questions and statements of a name, an age, a home, a job and what somebody does not eat, in English, German, Spanish,
+French, Chinese, Japanese and Korean.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal, get_args
+
+from .material import meant
+from .patterns import regex
+from .wording import folded_case, is_signed, signs, wording
+
+Attribute = Literal["name", "age", "home", "job", "diet"]
+ATTRIBUTES: Final[tuple[Attribute, ...]] = get_args(Attribute)
+
+_LONGEST: Final = 120
+"""How many characters a question about oneself has at most."""
+
+_SIGNS: Final = signs(
+    """name|called|call me|age|how old|live|living|move|home|job|work|profession|occupation|employ|living|do i do|allerg
+    |eat|vegan|vegetarian|diet|food|heiß|heiss|alt bin|wohne|lebe|beruf|arbeit|esse|llamo|nombre|años|edad|vivo|trabajo
+    |profesión|dedico|alérgi|comer|appelle|nom|âge|habite|vis|travail|métier|mang|叫|名|多大|岁|几岁|歳|住|工作|上班|职业
+    |做什么|仕事|職業|働|过敏|吃|アレルギー|食べ|이름|몇 살|나이|살|직업|일|알레르기|먹"""
+)
+_LEAD: Final = (
+    r"^\W*(?:(?:and|so|ok|okay|hi|hello|hey|please|by the way|btw|wait|und|bitte|hallo|y|et|sag mal|dis-moi|dime"
+    r"|[^\W\d_]+ \d+)\b\W*)*(?:(?:can|could) you (?:please )?)?"
+    r"(?:(?:tell|remind) me(?: again)?,? |do you (?:still |even )?(?:know|remember|recall),? "
+    r"|(?:weißt|weisst) du (?:noch)?,? ?|(?:sabes|recuerdas|te acuerdas de) "
+    r"|(?:tu )?(?:sais|te souviens)(?:-tu)? (?:de |comment )?)?"
+)
+_TAIL: Final = (
+    r"(?:\W+(?:again|please|now|then|still|currently|right now|at the moment|today|by the way|though|anyway|actually"
+    r"|noch|noch mal|nochmal|eigentlich|denn|jetzt|gerade|bitte|doch gleich|ahora|actualmente|por favor|déjà|maintenant"
+    r"|actuellement|s'il te plaît|is|are))*\W*$"
+)
+
+
+def _question(latin: str, eastern: str) -> str:
+    alternatives = "|".join(line.strip() for line in latin.strip().splitlines())
+    others = "|".join(line.strip() for line in eastern.strip().splitlines())
+    return rf"{_LEAD}(?:{alternatives}){_TAIL}|^[^。]{{0,12}}(?:{others})[^。]{{0,12}}$".replace(" ", r"\s+").replace(
+        "'", "['’]"
+    )
+
+
+_ASKED: Final = {
+    attribute: regex(_question(latin, eastern), re.I)
+    for attribute, (latin, eastern) in {
+        "name": (
+            r"""
+            what(?:'s|s| is| was)? my (?:(?:first|last|full|own|real) |sur|nick)?name|my (?:first |last |full )?name
+            what am i called|(?:what|how) do (?:you|people) call me|what should you call me
+            wie (?:heiß|heiss)e? ich|wie ich (?:heiß|heiss)e?|(?:wie|was) ist mein (?:vor|nach)?name
+            kennst du meinen namen|meinen namen
+            (?:¿ ?)?c[óo]mo me llamo|(?:¿ ?)?cu[áa]l es mi nombre|mi nombre
+            comment (?:est-ce que )?je m'appelle|(?:comment )?je m'appelle comment|je m'appelle
+            quel est mon (?:pré)?nom|mon (?:pré)?nom
+            """,
+            r"""
+            我叫(?:什么|啥)|我的名字(?:是|叫)?(?:什么|啥|吗)|(?:记得|知道)我的名字|我姓什么
+            (?:私|僕|俺)の名前(?:は|を|が)?(?:何|なん|覚え|知って|わか|分か)|(?:私|僕|俺)の名前は?[?？]?$
+            (?:내|제) 이름(?:이|은|을)? ?(?:뭐|무엇|기억|알|뭔)
+            """,
+        ),
+        "age": (
+            r"""
+            how old am i|how old i am|what(?:'s|s| is) my age|my age
+            wie alt bin ich|wie alt ich bin|mein alter|(?:¿ ?)?cu[áa]ntos años tengo|(?:¿ ?)?qu[ée] edad tengo|mi edad
+            quel âge (?:est-ce que )?(?:ai-je|j'ai)|j'ai quel âge|quel est mon âge|mon âge
+            """,
+            r"""
+            我(?:今年|现在)?(?:多大|几岁|多少岁)|(?:私|僕|俺)は?(?:今)?(?:何歳|いくつ)
+            (?:나|내가|저|제가) ?(?:지금 )?몇 ?살|(?:내|제) 나이
+            """,
+        ),
+        "home": (
+            r"""
+            where (?:do|am) i (?:now |currently )?liv(?:e|ing)|where i (?:now |currently )?live
+            where(?:'s| is) (?:my )?home
+            (?:what|which) (?:city|town|village|country|place) (?:do|am) i (?:now |currently )?liv(?:e|ing)(?: in)?
+            where (?:did|have) i (?:just )?moved?(?: to)?
+            wo (?:wohne|lebe) ich|wo ich (?:jetzt )?(?:wohne|lebe)|in welche[mr] (?:stadt|ort|land) (?:wohne|lebe) ich
+            (?:¿ ?)?d[óo]nde vivo|(?:¿ ?)?en qu[ée] (?:ciudad|país|pueblo) vivo
+            où (?:est-ce que )?(?:j'habite|je vis|habité-je)|j'habite où
+            dans quelle ville (?:est-ce que )?(?:j'habite|je vis)
+            """,
+            r"""
+            我(?:现在)?住在?(?:哪|什么)|我家在哪|(?:私|僕|俺)は?(?:今)?どこに住
+            (?:나|내가|저|제가) ?(?:지금 )?어디에? ?(?:살|사)
+            """,
+        ),
+        "job": (
+            r"""
+            what (?:do i|i) (?:currently )?do for (?:a living|work)
+            where (?:do|am) i (?:now |currently )?work(?:ing)?
+            where i (?:now |currently )?work|who(?:m)? do i work for
+            (?:what|who)(?:'s|s| is) my (?:current )?(?:job|profession|occupation|employer)
+            wo arbeite ich|wo ich arbeite|(?:als )?was arbeite ich
+            (?:was|wie) ist mein (?:beruf|job)|was mache ich beruflich|bei wem arbeite ich
+            (?:¿ ?)?d[óo]nde trabajo|(?:¿ ?)?(?:de|en) qu[ée] trabajo|(?:¿ ?)?a qu[ée] me dedico
+            (?:¿ ?)?cu[áa]l es mi (?:trabajo|profesión)
+            où (?:est-ce que )?je travaille|je travaille où|quel est mon (?:métier|travail|boulot)
+            que fais-je dans la vie
+            """,
+            r"""
+            我(?:现在)?在(?:哪|什么).{0,4}(?:工作|上班)|我是?做什么(?:工作)?的?|我的(?:工作|职业)是什么
+            (?:私|僕|俺)の(?:仕事|職業)は(?:何|なん)|(?:私|僕|俺)は?どこで働|(?:내|제) 직업|(?:내가|제가) 어디에?서 일
+            """,
+        ),
+        "diet": (
+            r"""
+            what(?:'m| am) i allergic to|what i(?:'m| am) allergic to|am i allergic to (?:anything|something)
+            (?:do|did) i have (?:any )?(?:food |known )?allerg(?:y|ies)
+            what(?:'re| are) my (?:food )?allergies|my (?:food )?allergies
+            what (?:can't|cannot|can|don't|do|mustn't|shouldn't) i (?:not )?eat|what i (?:can't|cannot|don't) eat
+            am i (?:an? )?(?:vegan|vegetarian|lactose intolerant|co?eliac|diabetic)
+            what(?:'s| is| are) my (?:diet|dietary \w+)
+            (?:wogegen|gegen was) bin ich allergisch|wogegen ich allergisch bin
+            was (?:darf|kann|esse) ich nicht(?: essen)?
+            (?:habe ich|was sind meine|welche) allergien(?: habe ich)?
+            bin ich (?:vegan|vegetarier(?:in)?|veganer(?:in)?)
+            (?:¿ ?)?a qu[ée] soy alérgic[oa]|(?:¿ ?)?qu[ée] no puedo comer|(?:¿ ?)?qu[ée] alergias tengo
+            à quoi (?:est-ce que )?(?:suis-je|je suis) allergique|je suis allergique à quoi
+            qu'est-ce que je ne peux pas manger
+            """,
+            r"""
+            我对(?:什么|哪些).{0,4}过敏|我不能吃(?:什么|哪些)|我(?:有)?什么(?:忌口|过敏)|我吃素吗
+            (?:私|僕|俺)(?:は|の)(?:何の)?アレルギー(?:は|が)?(?:何|なん|あ)|(?:私|僕|俺)が?食べられない
+            (?:내|제)?가? ?(?:무슨|어떤) 알레르기
+            """,
+        ),
+    }.items()
+}
+
+_NAME: Final = r"(?-i:[A-ZÄÖÜÉÁÑ]\w+)"
+_SAID: Final = {
+    "name": wording(
+        rf"""
+        I(?:'m| am) {_NAME}(?! (?-i:[a-z]+ing)\b)(?=[,.!(]| and\b| from\b|$|\s*$| (?-i:[A-Z]))
+        my (?:full |first |last )?(?:name|surname)(?:'s| is)|(?:call|address) me {_NAME}|this is {_NAME}
+        it's me,? {_NAME}
+        ich hei(?:ß|ss)e|mein name ist|nenne? mich|ich bin {_NAME}(?=[,.!(]| und\b|$)
+        me llamo|mi nombre es|llám[ae]me|je m'appelle|mon nom est|appelle[sz]?-moi
+        """,
+        anywhere=r"""
+        我叫|我姓|我的名字|叫我|称呼我|(?:私|僕|俺)の名前|と(?:申し|言い)ます|(?:と|って)呼んで
+        (?:제|내) 이름은|라고 (?:합니다|해요|불러)
+        """,
+    ),
+    "age": wording(
+        r"""
+        I(?:'m| am)(?: now| already)? \d{1,2}(?=[,.!]| years?| and\b| now\b|$)|I(?:'ve| have)? (?:just )?turned \d\d
+        ich bin (?:jetzt |schon )?\d{1,2}|tengo \d+ años|j'ai \d+ ans
+        """,
+        anywhere=r"我(?:今年|现在)[\d一二三四五六七八九十]|\d岁|\d(?:歳|才)|\d\s?살",
+    ),
+    "home": wording(
+        r"""
+        (?:I|we)(?:'m| am|'re| are|'ve| have)? (?:\w+ )?(?:live|living|moved) (?:in|to|into|near|at)|we moved
+        (?:wohnen?|leben?) (?:ich|wir)|(?:ich|wir) (?:wohnen?|leben?)|\w*gezogen|(?:vivo|vivimos) en
+        (?:j'habite|je vis|nous habitons) (?:à|en|au|dans)
+        """,
+        anywhere=r"我(?:现在)?住|家住|搬(?:到|去)|に住んで|に引っ?越し|에 살",
+    ),
+    "job": wording(
+        r"""
+        I(?:'m| am)? (?:(?:now|just|recently|currently|still) )?(?:work|working|teach) (?:at|as|for|in|with)|my job
+        I(?:'m| am) an? (?!(?:bit|little|lot|couple|few|big|huge|vegan|vegetarian|fan)\b)(?:\w+[\s-]){0,3}\w+
+        (?:ich arbeite|arbeite ich)|mein (?:job|beruf)|ich bin (?-i:[A-ZÄÖÜ]\w+)(?: in| bei| an)
+        trabajo (?:en|de|como|para)
+        je travaille
+        """,
+        anywhere=r"""
+        我在.{1,12}(?:工作|上班)|我是(?:一名|一个|个|做)|で働いて|に勤めて
+        (?:私|僕|俺)は.{0,12}(?:師|員|者|家|士|医|職)(?:です|だ)|에서 일
+        """,
+    ),
+    "diet": wording(
+        r"""
+        allerg\w*|intoleran\w*|vegan\w*|vegetari\w+|co?eliac|diabet\w+|I (?:can't|cannot|don't|do not) (?:eat|drink)
+        \w*allergi\w*|\w*unverträglich\w*|ich (?:esse|vertrage|trinke) kein\w*|alérgic\w*|alergia\w*
+        intolérant\w*|végé?t\w+|végan\w*
+        no (?:como|bebo|puedo comer)|je ne (?:mange|bois) pas
+        """,
+        anywhere=r"""
+        过敏|不耐|素食|吃素|我不(?:吃|喝)|アレルギー|ベジタリアン|(?:食べられ|飲め)(?:ない|ません)|알레르기
+        채식|(?:못|안) 먹
+        """,
+    ),
+}
+
+
+def attribute_asked(query: str) -> Attribute | None:
+    """What somebody asks of himself, and of nothing and nobody else."""
+    if len(query) > _LONGEST or not is_signed(folded_case(query), _SIGNS):
+        return None
+    return next((each for each in ATTRIBUTES if _ASKED[each].search(query)), None)
+
+
+def tells_attribute(text: str, attribute: Attribute) -> bool:
+    """Whether a statement of the user may tell it of himself."""
+    rule = _SAID[attribute]
+    return rule.search(text) is not None and rule.search(meant(text)) is not None

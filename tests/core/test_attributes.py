@@ -1,0 +1,101 @@
+"""What a user asks of himself that he has told in other words."""
+
+from __future__ import annotations
+
+import pytest
+
+from secom_core.bank import MemoryBank
+from secom_core.text.attributes import Attribute, attribute_asked, tells_attribute
+
+ANN = ("acme", "ann")
+
+ASKED: dict[Attribute, str] = {
+    "name": """
+        What is my name?|What's my name again?|Do you still know my name?|Can you tell me my name?|What am I called?
+        Wie heiße ich?|Weißt du noch, wie ich heiße?|¿Cómo me llamo?|Comment je m'appelle ?|我叫什么名字？
+        私の名前は何ですか？|내 이름이 뭐야?""",
+    "age": """
+        How old am I?|What's my age?|Do you remember how old I am?|Wie alt bin ich?|¿Cuántos años tengo?
+        Quel âge ai-je ?|我今年多大了？|私は何歳ですか？|나 몇 살이야?""",
+    "home": """
+        Where do I live?|Where do I live now?|Do you know where I live?|Which city do I live in?|Wo wohne ich?
+        ¿Dónde vivo?|Où est-ce que j'habite ?|我住在哪里？|私はどこに住んでいますか？|제가 어디에 살죠?""",
+    "job": """
+        What do I do for a living?|Where do I work?|What's my job?|Wo arbeite ich?|Was ist mein Beruf?|¿Dónde trabajo?
+        Où est-ce que je travaille ?|我在哪里工作？|私の仕事は何ですか？|제 직업이 뭐예요?""",
+    "diet": """
+        What am I allergic to?|Do I have any allergies?|What can't I eat?|Am I vegetarian?|Wogegen bin ich allergisch?
+        ¿A qué soy alérgica?|À quoi suis-je allergique ?|我对什么过敏？|私は何のアレルギーがありますか？""",
+}
+
+OF_SOMETHING_ELSE = """
+    What is my daughter's name?|What's my name on the server?|What is the name of my dog?|How old is my cat?
+    Where does my sister live?|Where do I work out?|What do I do?|What do I do if the server is down?
+    What can I eat in Rome?|My name is Katrin.|Where did I live before?|Where did I move the files?
+    What is my dog allergic to?|我妹妹叫什么名字？|私の妻の名前は何ですか？|Où habite ma sœur ?
+    """
+
+TOLD: dict[Attribute, str] = {
+    "name": "Hi! I'm Katrin, I bought a house.|call me Kat|My name is Kim|我叫李明。|私の名前は花子です。",
+    "age": "I'm 34|I turned 35|I am 34 years old.|Ich bin 42 Jahre alt.|Tengo 34 años|J'ai 34 ans.|我今年三十岁。",
+    "home": "I moved to Ghent|we live in Rome|Ich wohne in Graz|Vivo en Sevilla|J'habite à Lyon|我住在杭州。",
+    "job": "I work at Meridian|I'm a nurse|Ich arbeite bei BMW|Trabajo en Seat|我在一家医院工作。|銀行で働いています。",
+    "diet": "I'm vegetarian|I'm allergic to nuts|Ich bin Vegetarierin|我对花生过敏。|I don't eat pork",
+}
+
+LONG = "Write the name of each milestone down, and name who lives with the work, the age and the job of each. " * 15
+
+
+def several(block: str) -> list[str]:
+    return [each for line in block.strip().splitlines() for each in line.strip().split("|")]
+
+
+@pytest.mark.parametrize("attribute", ASKED)
+def test_what_is_asked_of_oneself(attribute: Attribute) -> None:
+    asked = several(ASKED[attribute])
+    assert {each: attribute_asked(each) for each in asked} == dict.fromkeys(asked, attribute)
+
+
+def test_what_is_asked_of_something_else() -> None:
+    assert [each for each in several(OF_SOMETHING_ELSE) if attribute_asked(each)] == []
+
+
+@pytest.mark.parametrize("attribute", TOLD)
+def test_what_is_told_of_oneself(attribute: Attribute) -> None:
+    assert [each for each in several(TOLD[attribute]) if not tells_attribute(each, attribute)] == []
+
+
+def test_what_somebody_else_says_tells_nothing() -> None:
+    assert not tells_attribute("My boss said 'I live in Rome'.", "home")
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "answer"),
+    [
+        ("Hi! I'm Katrin, nice to meet you.", "What's my name again?", "Katrin"),
+        ("We moved to Ghent.", "Where do I live?", "Ghent"),
+        ("I just turned 35!", "How old am I?", "35"),
+        ("I'm a nurse on the night shift.", "What's my job?", "nurse"),
+        ("I'm vegetarian, by the way.", "What can't I eat?", "vegetarian"),
+    ],
+)
+@pytest.mark.parametrize("budget", [120, 300, 1000])
+def test_it_is_found_before_what_only_shares_words(told: str, asked: str, answer: str, budget: int) -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [("user", told), ("assistant", "I see.")], session="first", close=True)
+        for session in range(12):
+            question = f"How do I plan the project, part {session}?"
+            bank.remember(ANN, [("user", question), ("assistant", LONG)], session=str(session), close=True)
+        found = bank.recall(ANN, asked, token_budget=budget)
+        assert answer in found.text
+        assert found.confidence == 0.9
+        assert answer in bank.recall(ANN, asked, token_budget=budget, only_relevant=True).text
+
+
+def test_without_such_a_statement_it_is_asked_as_any_question() -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(
+            ANN, [("user", "The name of the ship is Vesta."), ("assistant", "Noted.")], session="ship", close=True
+        )
+        [found] = bank.recall(ANN, "What is my name?").hits
+        assert found.relevance != 0.9
