@@ -9,6 +9,7 @@ from typing import Final
 from ..context.block import without_recalled
 from ..conversation import Message
 from ..ranking import LEANT_ON, weighted_context
+from ..text.small_talk import asks_nothing
 
 _READ: Final = 24
 """How many messages before the query are read at most; the last few that say anything count."""
@@ -38,6 +39,11 @@ class Asked:
         said = [_worded(each, cut(without_recalled(each.text))) for each in context[-_READ:]]
         telling = cut(query)
         return cls(telling, tuple(weighted_context(telling, said)), bool(context), tuple(said))
+
+    @property
+    def asks(self) -> bool:
+        """Whether the query asks anything of the memory, and is not but thanks or a greeting."""
+        return not asks_nothing(self.telling)
 
     @property
     def whole(self) -> str:

@@ -126,7 +126,7 @@ class Recalling:
             if verdict is not None:
                 found = verdict.applied(_by_scope(searched, found))
             if options.only_relevant:
-                found = [[each for each in finds if not is_faint(each)] for finds in found]
+                found = [[each for each in finds if asked.asks and not is_faint(each)] for finds in found]
             units = next((made for each in layers if (made := each.units(request, found[0])) is not None), None)
             ranking = None
             if len(scopes) == 1:
@@ -335,7 +335,9 @@ def _by_scope(
 
 
 def _sureness(searched: SearchedScope, asked: Asked, *found: Candidate) -> float:
-    """The chance that anything that was found answers the query."""
+    """The chance that anything that was found answers the query; none where it asks nothing."""
+    if not asked.asks:
+        return 0.0
     chances = [each.relevance for each in found if each.kind == "relevant"]
     return confidence(chances, searched.index.indexes.words.known(asked.telling))
 
