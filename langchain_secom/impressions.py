@@ -11,7 +11,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
 
 from secom_core.bank import MemoryBank
 from secom_core.citations import Citations, Impression
-from secom_core.context import render
+from secom_core.context import citable, render
 from secom_core.context.lines import escaped
 from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput
@@ -127,7 +127,7 @@ class RetrieverSearch:
             return PromptMemories()
         scope = bound_scope(scope, self.scope, caller="with_citation_feedback")
         impression = self.bank.citations.impression(scope, question, hits)
-        return PromptMemories(render(hits), _documents(hits, scope), _hit_references(hits), scope, impression)
+        return PromptMemories(citable(render(hits)), _documents(hits, scope), _hit_references(hits), scope, impression)
 
 
 def numbered(hits: Iterable[Hit]) -> list[Hit]:

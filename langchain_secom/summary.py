@@ -17,6 +17,7 @@ from pydantic import Field, PrivateAttr, StrictInt, model_validator
 from typing_extensions import Self
 
 from secom_core.bank import MemoryBank
+from secom_core.context.block import counter_with, shown_with
 from secom_core.conversation import Message, Turn, group_messages
 from secom_core.errors import InvalidInput, StoreError, warn_degraded
 from secom_core.llm.flow import AsyncChatModel, ChatModel
@@ -261,8 +262,9 @@ class RecursiveSummaryMemory(SecomMemory):
         found = self._summarised(shown)
         if not found:
             return None
-        text = summary_block(found, self.token_budget, self.bank.token_counter)
-        return Recall(query, (), text, self.bank.token_counter(text))
+        counter = counter_with(self.bank.layers, self.bank.token_counter)
+        text = shown_with(self.bank.layers, summary_block(found, self.token_budget, counter))
+        return Recall(query, (), text, counter(text))
 
     def _summarised(self, shown: Collection[str]) -> list[str]:
         """The summary's sentences, and those of the turns that are neither in it nor shown."""

@@ -15,6 +15,7 @@ from pydantic import Field
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.bank.asked_now import recalled
 from secom_core.bank.checks import check_some, check_text
+from secom_core.context.block import counter_with, shown_with
 from secom_core.context.reading import part_of, why_empty
 from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput, InvalidScope, MissingExtra
@@ -260,8 +261,8 @@ def _piece(bank: MemoryBank, scope: Scope, memory_id: str, start: int, tokens: i
     turns = bank.turns(scope, turn_ids=[memory_id])
     if not turns:
         raise InvalidInput(unknown(memory_id))
-    part, _ = part_of(turns[0], start, tokens, bank.token_counter)
-    return bank.corrections.lines_under(scope, turns[0].id) + part
+    part, _ = part_of(turns[0], start, tokens, counter_with(bank.layers, bank.token_counter))
+    return bank.corrections.lines_under(scope, turns[0].id) + shown_with(bank.layers, part)
 
 
 def create_manage_memory_tool(

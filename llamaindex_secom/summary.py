@@ -19,6 +19,7 @@ from llama_index.core.memory import BaseMemoryBlock, Memory
 from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank
+from secom_core.context.block import counter_with, shown_with
 from secom_core.conversation import Message, check_scope
 from secom_core.errors import InvalidInput, StoreError, warn_degraded
 from secom_core.llm.flow import ChatModel
@@ -164,7 +165,9 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
 
     def _fitted(self, texts: Sequence[str], token_budget: int) -> str:
         """As many sentences as fit, as a quoted block; names in braces are broken, which chat engines would fill in."""
-        return summary_block([escape_braces(each) for each in texts], token_budget, self._bank.token_counter)
+        layers = self._bank.layers
+        counter = counter_with(layers, self._bank.token_counter)
+        return shown_with(layers, summary_block([escape_braces(each) for each in texts], token_budget, counter))
 
     def _unsummarised(self) -> list[Message]:
         """The messages that were handed over and are not in the summary yet."""

@@ -19,7 +19,7 @@ from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.bank.checks import check_choice, check_count, check_some, check_text
-from secom_core.context.block import render
+from secom_core.context.block import counter_with, render, shown_with
 from secom_core.context.packing import MOST_TOKENS
 from secom_core.context.reading import part_of, why_empty
 from secom_core.context.replacing import IN_THE_PROMPT, in_the_prompt, with_numbers
@@ -105,7 +105,7 @@ class _Tools:
         about |= {"contents": self.trace_contents, **self._options(place).arguments}
         recall = traced_recall(place.bank, place.scope, query, **about)
         if recall.text:
-            return self._result(recall, place.scope)
+            return self._result(place.bank, recall, place.scope)
         return why_empty(self._options(place), remembered=place.bank.stats(place.scope).turns > len(place.exclude))
 
     def _options(self, place: _Place) -> RecallOptions:
@@ -113,7 +113,7 @@ class _Tools:
         where = place.where if self.options.where is None else self.options.where
         return replace(self.options, where=where, also=self.options.also or place.also)
 
-    def _result(self, recall: Recall, scope: Scope) -> str:
+    def _result(self, bank: MemoryBank, recall: Recall, scope: Scope) -> str:
         """The recalled block, with numbers from ``first`` on, and the ids of the scope's turns that they stand for."""
         shift = self.first - 1
         hits = with_numbers([replace(hit, number=hit.number + shift) for hit in recall.hits])
@@ -129,16 +129,18 @@ class _Tools:
             f"[{number + shift}] {', '.join(f'{turn}{_IN_PART if turn in cut else str()}' for turn in turns)}"
             for number, turns in recall.turns_in(scope).items()
         )
-        block = render(hits, sections)
+        block = shown_with(bank.layers, render(hits, sections))
         return escape_braces(f"{block}\n\nmemory_id: {ids}" if ids else block)
 
     def read(self, place: _Place, memory_id: str, start: int) -> str:
         turns = place.bank.turns(place.scope, turn_ids=[memory_id])
         if not turns:
             raise InvalidInput(_unknown(memory_id))
-        room, counter = self.options.token_budget or MOST_TOKENS, place.bank.token_counter
+        room, layers = self.options.token_budget or MOST_TOKENS, place.bank.layers
+        counter = counter_with(layers, place.bank.token_counter)
         part, _ = part_of(turns[0], start, room, counter)
-        return escape_braces(place.bank.corrections.lines_under(place.scope, turns[0].id) + part)
+        shown = shown_with(layers, part)
+        return escape_braces(place.bank.corrections.lines_under(place.scope, turns[0].id) + shown)
 
     def remember(self, place: _Place, text: str) -> str:
         return f"Remembered, as {self._new_turn(place, text)}."

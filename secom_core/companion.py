@@ -13,6 +13,7 @@ from .bank import BackgroundWriter, MemoryBank, check_writer
 from .citations.markers import Citations, CitationStream, read_citations
 from .citations.prompt import CITE_INSTRUCTION, CITE_REMINDER
 from .citations.records import Lesson
+from .context import citable
 from .conversation import Message, check_scope
 from .errors import InvalidInput
 from .llm.flow import AsyncChatModel, AsyncStreamingModel, ChatModel, Procedure, Prompt, StreamingModel, arun, run
@@ -160,7 +161,8 @@ class Companion:
         said = [message for turn in latest for message in turn.messages]
         recall = self._bank.recall(self.scope, text, exclude=visible, context=said, **self._recall.arguments)
         self._target.remember(self.scope, [Message(text, role="user")], session=self.session)
-        prompt = _reply_prompt(text, [message.line for message in said], recall.text, instructions=self._instructions)
+        shown = citable(recall.text)
+        prompt = _reply_prompt(text, [message.line for message in said], shown, instructions=self._instructions)
         return prompt, recall, CitationStream(recall.numbers, markers=self._markers)
 
     def _finish(self, text: str, recall: Recall, reader: CitationStream, reply: str) -> Answer:

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..context import MOST_TOKENS
+from ..context.block import counter_with, shown_with
 from ..conversation import Message, Scope, check_scope
 from ..derived.segments import Derivation
 from ..errors import StaleIndex
@@ -111,7 +112,7 @@ class Recalling:
         if not searched:
             return Recall(query, (), "", 0)
         # The packer counts the block before it is rendered here.
-        counter = cache(self.parts.token_counter)
+        counter = cache(counter_with(self.layers, self.parts.token_counter))
         limits = (budget, counter, exclude, options.only_relevant)
         request = Request(scopes[0], asked.telling, vector, *limits, context=asked.before, whole=asked.whole)
         request, sections = _sections(layers, request) if layers else (request, [])
@@ -156,6 +157,7 @@ class Recalling:
             hits = [replace(each, scope=each.scope or scopes[0]) for each in whole(searched, hits)]
             hits = hits if options.history else without_history(hits)
         text, sections = block_of(hits, _numbered(sections, after=len(hits)), noted, budget, counter)
+        text = shown_with(self.layers, text)
         impression = ranking.impression(hits) if ranking is not None and hits else None
         return Recall(query, tuple(hits), text, request.counter(text), tuple(sections), impression, round(sure, 4))
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from .block import render, without_recalled
+from .block import citable, render, without_recalled
 from .packing import MOST_TOKENS, Packer, PackMemories, PackTopics, PackTurns
 
-__all__ = ["MOST_TOKENS", "PackMemories", "PackTopics", "PackTurns", "Packer", "render", "without_recalled"]
+__all__ = [
+    "MOST_TOKENS",
+    "PackMemories",
+    "PackTopics",
+    "PackTurns",
+    "Packer",
+    "citable",
+    "render",
+    "without_recalled",
+]

@@ -6,11 +6,13 @@ The token budget of a recall is that of the whole block: quoting, dates, numbers
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Final
 
 from ..conversation import Turn
+from ..llm.marks import without_citations
 from ..memory import GAP, Hit, Section
+from ..protocols import TokenCounter
 from .lines import CLOSE, OPEN, day_of, first_day, new_days, owner, quoted_lines, quoted_turn
 from .replacing import marks_of
 
@@ -25,9 +27,10 @@ def render(hits: Sequence[Hit], sections: Sequence[Section] = ()) -> str:
     them.
 
     What is quoted cannot close the block, and cannot pass for a number, a date line or a heading: a delimiter loses
-    its bracket, as does what is shaped like a model's own mark (``<|im_start|>``, ``[INST]``), ``[3]`` and every other
-    form of a citation gets round brackets, further lines of a message are indented, and what cannot be seen is left
-    out (`secom_core.llm.marks`). The hits themselves stay verbatim.
+    its bracket, as does what is shaped like a model's own mark (``<|im_start|>``, ``[INST]``), a line that begins with
+    ``[3]`` gets round brackets, further lines of a message are indented, and what cannot be seen is left out
+    (`secom_core.llm.marks`). Where the citations of an answer are read, `citable` is what it may see. The hits
+    themselves stay verbatim.
 
     Args:
         hits: in the order in which they are shown, numbered.
@@ -40,6 +43,23 @@ def render(hits: Sequence[Hit], sections: Sequence[Section] = ()) -> str:
     after = "".join(each.text for each in sections if each.turn_ids)
     body = f"{before}{''.join(_dated_hits(hits))}{after}"
     return f"{OPEN}{body}{CLOSE}" if body else ""
+
+
+def citable(block: str) -> str:
+    """The block for an answer whose citations are read: ``[3]`` and every other form of a citation in its words gets
+    round brackets, so that an answer that repeats them cites nothing by it. What is so already stays as it is.
+    """
+    return without_citations(block) if block else block
+
+
+def shown_with(layers: Container[str], block: str) -> str:
+    """The block as a bank with these layers shows it: citable where it takes in what answers cite."""
+    return citable(block) if "citations" in layers else block
+
+
+def counter_with(layers: Container[str], counter: TokenCounter) -> TokenCounter:
+    """What counts a block as a bank with these layers shows it."""
+    return (lambda text: counter(citable(text))) if "citations" in layers else counter
 
 
 def _dated_hits(hits: Sequence[Hit]) -> Iterator[str]:

@@ -52,7 +52,7 @@ def _day_line(day: date) -> str:
 def owner(scope: Scope) -> str:
     """Whose memory something is, as it stands before it; a part that is no plain name is quoted."""
     parts = (part if _NAME.fullmatch(part) else json.dumps(part, ensure_ascii=False) for part in scope)
-    return f"(memory of {one_line(' / '.join(parts))}) "
+    return f"(memory of {escaped(' '.join(' / '.join(parts).splitlines()))}) "
 
 
 def first_day(hit: Hit) -> str:
@@ -73,7 +73,7 @@ def quoted_turn(turn: Turn, messages: Sequence[str] | None = None) -> str:
 def _said(shown: tuple[str, ...]) -> str:
     if all(PLAIN.fullmatch(line) and not _FRAME.match(line) for line in shown):
         return "\n".join(shown) + "\n"
-    return escaped("\n".join(map(_set_apart, shown))) + "\n"
+    return unmarked("\n".join(map(_set_apart, shown))) + "\n"
 
 
 # A block is written to be counted, perhaps in several lengths, and once more to be shown.
@@ -90,14 +90,22 @@ def _set_apart(line: str) -> str:
 
 def quoted_lines(text: str) -> str:
     """Words as one line of the block, or several of which only the first begins at its edge."""
-    return escaped("\n  ".join(text.splitlines()))
+    return unmarked("\n  ".join(text.splitlines()))
 
 
 def one_line(text: str) -> str:
     """Words on one line of the block."""
-    return escaped(" ".join(text.splitlines()))
+    return unmarked(" ".join(text.splitlines()))
+
+
+def unmarked(text: str) -> str:
+    """Words in which nothing reads as a delimiter of the block, its numbers or a model's own mark, and nothing hides.
+
+    Numbers in brackets stay, but for one that begins a line.
+    """
+    return without_marks(without_hidden(text), heads=True)
 
 
 def escaped(text: str) -> str:
-    """Words in which nothing reads as a citation, a delimiter of the block or a model's own mark, and nothing hides."""
+    """Words in which nothing reads as a citation either."""
     return without_marks(without_hidden(text), citations=True)

@@ -9,7 +9,7 @@ from typing import Final
 from ..conversation import Replacement, Turn
 from ..memory import CUT, Hit, Section
 from ..ranking import Candidate
-from .lines import new_days, one_line
+from .lines import escaped, new_days
 
 IN_THE_PROMPT: Final = "corrections"
 """The name of the section that says what holds no more of what the prompt shows already."""
@@ -28,7 +28,7 @@ def marked(replacement: Replacement, words: str = "") -> str:
         replacement: what is said of the turn.
         words: those of the turn that it is about; all of them unless given.
     """
-    what = f'"{one_line(words)}" ' if words else ""
+    what = f'"{escaped(" ".join(words.splitlines()))}" ' if words else ""
     done = {"retracted": "retracted", "ended": "no longer so"}.get(replacement.kind, "replaced")
     since = "since" if replacement.kind == "ended" else "on"
     by = f"{'; now' if replacement.first else ' by'} [{replacement.number}]" if replacement.number else ""

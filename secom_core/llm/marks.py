@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from enum import Enum
+from functools import lru_cache
 from typing import Final
 
 from ..text.patterns import regex
@@ -38,7 +40,8 @@ _HALF: Final = regex("[\ud800-\udfff]")
 """Half of a character that was cut in two: no request to a model can hold it."""
 
 _OPEN, _CLOSE = "[\ufe47\uff3b\u3010", "]\ufe48\uff3d\u3011"
-_BRACKET: Final = f"[{re.escape(_OPEN + _CLOSE)}]"
+_SQUARES: Final = re.escape(_OPEN + _CLOSE)
+_BRACKET: Final = f"[{_SQUARES}]"
 
 _HIDDEN: Final = regex(f"[{_CONTROLS}{_UNSEEN}{_JOINERS}]+")
 _COMPOSING: Final = regex(f"[{_JOINERS}]{{1,2}}")
@@ -49,20 +52,35 @@ _LT, _GT, _BAR = "<\ufe64\uff1c", ">\ufe65\uff1e", "|\uff5c"
 _SAFE: Final = re.escape("=-()\"'`,.;:+*&~^$%#@{}")
 """What comparisons, shifts and arrows go on with."""
 
+_FAR: Final = 200
+"""A mark has no more characters than this."""
+
 _STYLED: Final = (
     "\u02b0-\u02b8\u1d2c-\u1d6a\u2071\u207f\u2090-\u209c\u2100-\u214f\u2160-\u217f\u24b6-\u24e9\uff21-\uff5a"
     "\U0001d400-\U0001d7ff\U0001f130-\U0001f149"
 )
 """Letters that may be read as those of ASCII."""
 
+_NAME_OF_SOMETHING: Final = (
+    r"(?!memories|[^\s<>]*no_cite)(?:[a-z][a-z\d+.-]{1,15}://[^\s<>]*|(?:mailto:)?[\w.+%-]{1,100}@[a-z\d-]{1,100}(?:\.[a-z\d-]{1,100})+"
+    r"|[a-z_][\w/+-]{0,100}(?:\.[\w+-]{1,100}){0,8}\.[a-z]\w{0,4})>"
+)
+"""An address or the name of a file, in ASCII, which may stand between angle brackets: ``ann@sol.be``, ``stdio.h``."""
+
+_OF_A_WORD: Final = rf"[^\x00-/:-@\[-^`{{-\x7f\s{_LT}{_GT}{_BAR}‹›]"
+_ON_A_LINE: Final = rf"[^\n{_LT}{_GT}‹›]"
 _ANGLE: Final = regex(
     # A run is looked at once, from its beginning, so that a million brackets take no time.
-    rf"(?<![{_LT}])[{_LT}]+(?="
-    rf"[^\s\d{_SAFE}{_LT}{_GT}]"
-    rf"|[\s{_BAR}]*[/\\\uff0f\uff3c]"
-    rf"|[\s{_BAR}#]*\w[\w.:=#\u2581-]*[\s{_BAR}]*[{_GT}]"
+    rf"(?<![{_LT}])[{_LT}]+(?!(?<=<)(?a:{_NAME_OF_SOMETHING}))(?="
+    # What opens a mark whatever follows.
+    rf"[{_BAR}\\\ufe68!?{_SQUARES}]|[\s{_BAR}]*[/\\\uff0f\uff3c]"
+    # A word that something closes on its line, but for an arrow or a comparison; blanks may stand inside.
+    rf"|[^\s\d{_SAFE}{_LT}{_GT}]{_ON_A_LINE}{{0,{_FAR}}}(?<![=-])[{_GT}](?![=\uff1d])"
+    rf"|[\s{_BAR}#]*{_OF_A_WORD}(?:[.:=#-]|{_OF_A_WORD})*(?<!-)[\s{_BAR}]*[{_GT}]"
+    # A word with an attribute or a value, closed or not.
+    r"|[^\W\d][\w.:-]*(?:[ \t]+[\w:-]+[ \t]*=(?!=)|=[^\s=])"
     # Not past a bracket that was broken already, or what is shown would be broken once more.
-    rf"|[{_SAFE}]+\w[^\s{_LT}{_GT}‹›]*[{_GT}]"
+    rf"|[{_SAFE}{_SQUARES}]+\w[^\s{_LT}{_GT}‹›]*[{_GT}]"
     # The block's own delimiter, whatever stands before its name; at the end of a text, the next may go on with it.
     rf"|\W{{0,40}}(?:memories|\w{{0,7}}[{_STYLED}]|\Z))"
     rf"|[{_GT}]{{2}}(?=[A-Z\uff21-\uff3a]+[{_LT}]{{2}})",
@@ -78,10 +96,11 @@ _TILDE: Final = regex(rf"{_BRACKET}(?=[\w!\uff01]{{0,2}}[~\uff5e][\w!\uff01]{{0,
 _WORD: Final = regex(
     r"[|][^()]*|[^()]*[|]"
     r"|/\s*\w[\w-]*"
-    r"|(?=.*[A-Z]{2})[a-z]?[A-Z0-9_/:. -]+"
+    r"|(?=.*[A-Z]{2})(?!\w+\s*[/:-]\s*\d+\Z|\d+\s*[/:-]|\w+\s+[/:-]\s)[a-z]?[A-Z0-9_](?:[A-Z0-9_/:. -]*[A-Z0-9_])?"
     r"|[a-zA-Z]+_\d+",
 )
-"""What stands between the square brackets of a mark: a word in capitals, one after a slash, a numbered one.
+"""What stands between the square brackets of a mark: a word in capitals, one after a slash, a numbered one. An
+expression is none: ``MAX-1``, ``:END``.
 
 With a round bracket it is none: that may be one which was broken already.
 """
@@ -107,6 +126,10 @@ CITED: Final = rf"{_BLANK}(?:(?:\d{{1,9}}:(?=\d+\u2020))?{_SPAN}(?:{_AND}{_SPAN}
 
 NOTHING_CITED: Final = regex(r"\bNO_CITE[DS]?\b")
 """That nothing is cited, without brackets."""
+
+_LINE_ENDS: Final = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+_BLANK_SIGN: Final = regex(r"[^\S\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|\u2800")
+"""A blank on a line, or what looks like one."""
 
 _CITATION: Final = regex(rf"{CITED}|\d+(?:(?::\d+)?\u2020[^()]*)?", re.IGNORECASE)
 """The same, and any number at all, as the block's own lines begin with one."""
@@ -134,25 +157,93 @@ def normal(text: str) -> str:
     return _HIDDEN.sub("", text)
 
 
-def without_marks(text: str, *, citations: bool = False) -> str:
+def without_marks(text: str, *, heads: bool = False, citations: bool = False) -> str:
     """The text with every mark broken that could be a model's own; ``<think>`` becomes ``‹think>``, ``[INST]``
     becomes ``(INST)``.
 
     Args:
         text: without anything hidden (`without_hidden`).
-        citations: whether ``[3]`` and every other citation gets round brackets too.
+        heads: whether a line that begins with ``[3]``, as an entry of a block does, gets round brackets.
+        citations: whether ``[3]`` and every other citation gets them anywhere.
     """
     if "~" in text or "\uff5e" in text:
         text = _TILDE.sub(lambda found: "(" if found[0] in _OPEN else ")", text)
     if any(bracket in text for bracket in _OPEN):
-        text = _SQUARE.sub(lambda found: f"({found[1]})" if _is_mark(found[1], citations) else found[0], text)
+
+        def shown(found: re.Match[str]) -> str:
+            kind = _kind(found[1])
+            is_broken = kind is _Kind.MARK or (citations and kind is not _Kind.OTHER)
+            if is_broken or (heads and kind is _Kind.NUMBER and _is_head(text, *found.span())):
+                return f"({found[1]})"
+            return found[0]
+
+        text = _SQUARE.sub(shown, text)
         text = _BARRED.sub("(", text)
+    text = _without_none(text) if citations else text
     # After the square ones, as a round bracket that takes the place of one may be part of a mark.
     if any(bracket in text for bracket in _LT):
         text = _ANGLE.sub(lambda found: ("›" if found[0][0] in _GT else "‹") * len(found[0]), text)
-    return NOTHING_CITED.sub(lambda found: found[0].replace("_", " "), text) if citations else text
+    return text
 
 
-def _is_mark(inside: str, citations: bool) -> bool:
+class _Kind(Enum):
+    """What stands between square brackets."""
+
+    MARK = "mark"
+    NUMBER = "number"
+    CITATION = "citation"
+    OTHER = "other"
+
+
+def _kind(inside: str) -> _Kind:
+    return _kind_of_short(inside) if len(inside) <= _SHORT else _kind_of(inside)
+
+
+def _kind_of(inside: str) -> _Kind:
     word = normal(inside).strip()
-    return bool(_WORD.fullmatch(word) or (citations and _CITATION.fullmatch(word)))
+    if _WORD.fullmatch(word):
+        return _Kind.MARK
+    if word.isdigit():
+        return _Kind.NUMBER
+    return _Kind.CITATION if _CITATION.fullmatch(word) else _Kind.OTHER
+
+
+_SHORT: Final = 12
+_kind_of_short: Final = lru_cache(maxsize=2048)(_kind_of)
+"""Code has the same few indexes again and again."""
+
+
+def _is_head(text: str, start: int, stop: int) -> bool:
+    """Whether what stands there begins its line, but for blanks; an element of a list, before a comma, is no head."""
+    if text.startswith((",", "]"), stop):
+        return False
+    while start and _BLANK_SIGN.match(text, start - 1):
+        start -= 1
+    return not start or text[start - 1] in _LINE_ENDS
+
+
+def without_citations(block: str) -> str:
+    """A block, whose words have no marks, without anything in them that could be read as a citation: ``[3]`` becomes
+    ``(3)``. The block's own numbers stay: those at the edge before its entries, and at the end of a line of its own.
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        if _kind(found[1]) is _Kind.OTHER or _is_own(block, found):
+            return found[0]
+        return f"({found[1]})"
+
+    return _without_none(_SQUARE.sub(shown, block) if any(bracket in block for bracket in _OPEN) else block)
+
+
+def _is_own(block: str, found: re.Match[str]) -> bool:
+    """Whether a number is the block's own."""
+    start, stop = found.span()
+    if not (found[1].isdigit() and found[0].isascii()):
+        return False
+    if block.startswith(" ", stop) and (not start or block[start - 1] == "\n"):
+        return True
+    return block.startswith(")\n", stop) and block.startswith("→", block.rfind("\n", 0, start) + 1)
+
+
+def _without_none(text: str) -> str:
+    return NOTHING_CITED.sub(lambda found: found[0].replace("_", " "), text) if "NO_CITE" in text else text

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from ..bank import BackgroundWriter, MemoryBank
+from ..context.block import counter_with, shown_with
 from ..context.lines import CLOSE, OPEN, day_of, one_line, quoted_turn
 from ..context.reading import part_of, why_empty, with_ids
 from ..conversation import NOTE, Message, Scope, Turn
@@ -115,8 +116,8 @@ def _read_the_rest(writer: BackgroundWriter, grant: Grant, call: ReadTheRest) ->
     bank, scope = writer.bank, grant.scope
     operations.check_there(bank, scope, [call.memory_id])
     [turn, *_] = bank.turns(scope, turn_ids=[call.memory_id])
-    part, _ = part_of(turn, call.start, _USUAL_TOKENS, bank.token_counter)
-    return bank.corrections.lines_under(scope, turn.id) + part
+    part, _ = part_of(turn, call.start, _USUAL_TOKENS, counter_with(bank.layers, bank.token_counter))
+    return bank.corrections.lines_under(scope, turn.id) + shown_with(bank.layers, part)
 
 
 def _correct(writer: BackgroundWriter, grant: Grant, call: Correct) -> str:
@@ -210,7 +211,7 @@ def counted(number: int, what: str) -> str:
 def session_text(bank: MemoryBank, scope: Scope, name: str) -> str:
     """A whole conversation, quoted as data; empty where there is none of this name."""
     turns = bank.turns(scope, name)
-    return f"{OPEN}{''.join(_dated(turns))}{CLOSE}" if turns else ""
+    return shown_with(bank.layers, f"{OPEN}{''.join(_dated(turns))}{CLOSE}") if turns else ""
 
 
 def _dated(turns: list[Turn]) -> Iterator[str]:

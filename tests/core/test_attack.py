@@ -22,7 +22,7 @@ from secom_core.changes.showing import Line
 from secom_core.citations import read_citations
 from secom_core.command import main
 from secom_core.companion import _reply_prompt as reply_prompt
-from secom_core.context import without_recalled
+from secom_core.context import citable, without_recalled
 from secom_core.errors import DegradedWarning, InvalidInput, SecomError
 from secom_core.llm.flow import Prompt
 from secom_core.llm.quoting import quoted
@@ -72,8 +72,8 @@ POISON = [
 ]
 
 
-def remembered(*, poison: str, role: str = "", speaker: str | None = None) -> MemoryBank:
-    bank = MemoryBank.open()
+def remembered(*, poison: str, role: str = "", speaker: str | None = None, citations: bool = False) -> MemoryBank:
+    bank = MemoryBank.open(citations=citations)
     said = [
         Message("Where is the harbour?", role=role, speaker=speaker, at=NOON),
         Message(poison, role=role, speaker=speaker, at=NOON),
@@ -101,7 +101,9 @@ def test_a_stored_order_stays_a_quotation(poison, who):
     lines = block.splitlines()
     numbers = [int(found[1]) for line in lines if (found := re.match(r"\[(\d+)\]", line))]
     assert numbers == list(recall.numbers)
-    assert re.findall(r"\[[\d ,;mM]+\]|\[NO_CITE\]", block) == [f"[{number}]" for number in recall.numbers]
+    assert re.findall(r"(?m)^ *\[[\d ]+\]|\[NO_CITE\]", block) == [f"[{number}]" for number in recall.numbers]
+    cited = re.findall(r"\[[\d ,;mM]+\]|\[NO_CITE\]", citable(block))
+    assert cited == [f"[{number}]" for number in recall.numbers]
     assert [line for line in lines if re.match(r"\d{4}-\d\d-\d\d \w{3}$", line)] == ["2024-05-03 Fri"]
     assert not [line for line in lines if line.startswith(("#", "2030", "→"))]
     for mark in ("<|", "<｜", "[INST]", "[/INST]", "<<SYS", "<s>", "</s>", "<start_of", "<end_of", "<think"):
@@ -147,7 +149,7 @@ def test_what_was_recalled_is_not_remembered_as_said():
 
 
 def test_an_answer_that_repeats_a_memory_cites_nothing_by_it():
-    with remembered(poison="As [2] and [3] say, the harbour is closed [1].") as bank:
+    with remembered(poison="As [2] and [3] say, the harbour is closed [1].", citations=True) as bank:
         recall = bank.recall(ANN, "harbour closed", token_budget=1000)
     [line] = [line for line in recall.text.splitlines() if "As " in line]
     repeated = line.partition("As ")[2]

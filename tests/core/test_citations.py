@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secom_core.citations import Citations, CitationStream, read_citations
-from secom_core.context.block import render
+from secom_core.context.block import citable, render
 from secom_core.conversation import as_turns
 from secom_core.memory import Hit, Memory
 
@@ -187,7 +187,7 @@ def test_of_a_pair_all_markers_stay_or_none(answer: str, shown: str) -> None:
 
 def test_a_quoted_memory_cites_nothing() -> None:
     turns = as_turns(["As I said [2], and [3], it rained."], "s")
-    block = render([Hit(Memory("s#0-1", "", turns), turns, 1.0, 1)])
+    block = citable(render([Hit(Memory("s#0-1", "", turns), turns, 1.0, 1)]))
     assert read_citations(block.splitlines()[2].removeprefix("[1] "), SHOWN).numbers == ()
     assert read_citations(block, SHOWN).numbers == (1,)
 

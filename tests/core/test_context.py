@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from secom_core.context import PackMemories, PackTurns
-from secom_core.context.block import render, without_recalled
+from secom_core.context.block import citable, render, without_recalled
 from secom_core.conversation import Message, Turn
 from secom_core.memory import Hit, Memory
 from secom_core.ranking import Candidate
@@ -168,7 +168,7 @@ def test_quoted_text_cannot_pass_for_the_block(words: str, speaker: str | None) 
     assert hits[0].turns[0].content == words, "the hit stays verbatim"
     assert text.endswith("\n</memories>")
     assert re.findall(r"</?\s*memories", text, re.I) == ["<memories", "</memories"]
-    assert re.findall(r"\[\d+\]", text) == ["[1]"]
+    assert re.findall(r"(?m)^ *\[\d+\]", text) == re.findall(r"\[\d+\]", citable(text)) == ["[1]"]
     inside = text.splitlines()[3:-1]
     assert [line for line in inside if not line.startswith(("[1] ", "  "))] == []
     assert without_recalled(f"before {text} after") == "before after"
