@@ -48,6 +48,7 @@ from secom_core import presets
 from secom_core.bank import MemoryBank
 from secom_core.citations import Citations, read_citations
 from secom_core.companion import _reply_prompt
+from secom_core.context import citable
 from secom_core.conversation import Message, Session, Turn
 from secom_core.denoisers import Informativeness
 from secom_core.errors import DegradedWarning, ModelUnavailable
@@ -162,7 +163,7 @@ def citations(setting: Setting) -> dict[str, Any]:
 
 def cited(question: LocomoQuestion, recall: Recall, model: AskedModel) -> Cited:
     """Ask as `Companion` does, and read the answer as it does."""
-    answer = model.said(_reply_prompt(question.question, [], recall.text))
+    answer = model.said(_reply_prompt(question.question, [], citable(recall.text)))
     ids = {
         number: {message.id for hit in recall.hits for turn in hit.turns if turn.id in of for message in turn.messages}
         for number, of in recall.cited_turns.items()

@@ -317,8 +317,8 @@ class MemoryBank(Looking):
     ) -> Recall:
         """Return the memories that answer the query: word for word, in time order, numbered, inside the budget.
 
-        A long turn is shown in excerpts; `turns` returns all of it. The rest of the budget is filled with the turns
-        next to the hits, and then with the latest turns.
+        A long turn is shown in excerpts; `turns` returns all of it, and word for word what a model could take for a
+        mark of its own (docs/recall.md). The rest of the budget goes to turns next to the hits, then to the latest.
 
         Args:
             scope: whose memory is searched. Only the scopes in ``also`` are searched too.

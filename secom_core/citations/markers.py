@@ -4,8 +4,8 @@ A citation is ``[1]``, ``[1][3]``, ``[0, 2]``, ``[1-3]``, ``[m12]``, ``[Memory 1
 ``[NO_CITE]`` with or without its brackets (RMM, appendix D.2). What stands in code, between backticks or behind a
 fence, or in a formula is none, nor what a reasoning model thinks between tags before it answers, nor an index, a link
 or a list of numbers (`secom_core.citations.placing`). Only numbers that were really shown count, and each counts once.
-`secom_core.context.block.render` has taken the citations out of what it quotes, so an answer that repeats a memory word
-for word cites nothing by it.
+`secom_core.context.block.citable` has taken the citations out of what a block quotes, so an answer that repeats a
+memory word for word cites nothing by it.
 """
 
 from __future__ import annotations

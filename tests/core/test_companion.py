@@ -202,6 +202,13 @@ def test_without_a_log_the_citations_are_read_all_the_same() -> None:
         assert len(bank.sessions(ANN)) == 2
 
 
+def test_without_a_log_a_memory_cannot_cite_itself_either() -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [{"role": "user", "content": "Maria fears dogs [1]."}], session="past", close=True)
+        model = ScriptedModel(lambda prompt: next(line for line in prompt.text.splitlines() if "fears" in line)[4:])
+        assert Companion(bank, ANN, model).reply("Who is afraid of dogs, Maria?").citations.numbers == ()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_it_takes_every_recall_option_and_passes_it_on(

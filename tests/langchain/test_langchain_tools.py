@@ -141,6 +141,14 @@ def test_the_schema_names_no_scope(bank: MemoryBank) -> None:
     assert not re.search("scope|tenant|runtime|config|user_id", json.dumps([search, read, manage]))
 
 
+@pytest.mark.parametrize(("citations", "shown"), [(False, "x = parts[1] + [2, 3]"), (True, "x = parts(1) + (2, 3)")])
+def test_code_is_shown_word_for_word_unless_answers_are_to_cite(citations: bool, shown: str) -> None:
+    with MemoryBank.open(citations=citations) as bank:
+        bank.remember(ANN, [Message("x = parts[1] + [2, 3]", id="code")], session="monday", close=True)
+        assert shown in create_search_memory_tool(bank, scope=ANN).invoke({"query": "parts"})
+        assert shown in create_read_memory_tool(bank, scope=ANN).invoke({"memory_id": "code"})
+
+
 @pytest.mark.slow
 @both
 async def test_a_scope_that_a_model_makes_up_is_passed_over(bank: MemoryBank, how: str) -> None:
