@@ -385,7 +385,7 @@ class MemoryBank(Looking):
             before: only turns that began earlier.
 
         Returns:
-            How many turns were deleted. If another process is reading the file, its log holds the text until a later
+            How many turns were deleted. If somebody else is reading the file, its log holds the text until a later
             write, and a `DegradedWarning` says so.
 
         Raises:

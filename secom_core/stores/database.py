@@ -386,7 +386,9 @@ class Database:
         if not self.is_sqlite:
             return False
         try:
-            with self._calls, self._usable, closing(self._engine.raw_connection()) as pooled:
+            # Two threads that empty the log at once would be in each other's way, however short.
+            turn = self._turn(True, time.monotonic() + wait)
+            with self._calls, self._usable, turn, closing(self._engine.raw_connection()) as pooled:
                 connection: Any = pooled.driver_connection
                 pooled.info.pop(BUSY_MS, None)
                 connection.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")
