@@ -10,6 +10,8 @@ from secom_core.filters import FIELDS, METADATA, checked_filter
 
 _SAME: Final = {"$eq": "eq", "$in": "in", "$gt": "gt", "$gte": "ge", "$lt": "lt", "$lte": "le", "$exists": "exists"}
 _NOT: Final = {"$ne": "eq", "$nin": "in"}
+_MEANT: Final = {"begin": "at", "end": "at", "speakers": "speaker"}
+"""The fields that are meant by other names that documents have for them."""
 
 
 def where_of(filter: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,7 +22,8 @@ def where_of(filter: Mapping[str, Any]) -> dict[str, Any]:
     ``$between``, ``$and``, ``$or`` and ``$not``. What has no value passes ``$ne`` and ``$nin``.
 
     Raises:
-        InvalidInput: for what `secom_core.filters` has no form for, such as ``$like``.
+        InvalidInput: for what `secom_core.filters` has no form for, such as ``$like``, or a name by which documents
+            know a field: nothing would be found by it.
     """
     return checked_filter(_translated(filter)) or {}
 
@@ -40,6 +43,11 @@ def _part(name: Any, value: Any) -> dict[str, Any]:
         return {"not": _translated(value)}
     if not isinstance(name, str) or name.startswith("$"):
         raise InvalidInput(f"a filter has names, $and, $or and $not, got {shorten(name)}")
+    if name in _MEANT:
+        raise InvalidInput(
+            f"a recall filters by {_MEANT[name]!r}, not by {name!r}; write {METADATA + name!r} if it is a key of your "
+            "messages' metadata"
+        )
     field = name if name in FIELDS or name.startswith(METADATA) else METADATA + name
     tests = value if isinstance(value, Mapping) else {"$eq": value}
     return {"and": [_condition(field, *each) for each in tests.items()]} if tests else {}

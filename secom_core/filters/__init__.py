@@ -10,7 +10,7 @@ The fields are ``role``, ``speaker``, ``session``, ``at``, when a message was sa
 lead into mappings, unless the metadata has a key that is written so. A field has a value, or operators that all have to
 hold: ``eq``, ``in``, ``lt``, ``le``, ``gt``, ``ge``, ``exists``, and ``has`` for a list in metadata that holds a value.
 ``and`` and ``or`` take a list of filters, ``not`` takes one. The role ``human`` is the same as ``user``, and ``ai`` the
-same as ``assistant``.
+same as ``assistant``. Who has no name is shown under the role, and is a ``speaker`` of this name too.
 
 Values compare with their own kind only: texts, numbers, truth values, ``None``. What a message does not have fails
 every condition but ``exists: False``, and so passes every ``not`` around one. A moment is a datetime or its ISO form,

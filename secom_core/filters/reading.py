@@ -79,7 +79,7 @@ class _Reader:
         if self._parts > _MOST:
             raise InvalidInput(f"a filter has at most {_MOST} conditions and values, and this one has more")
 
-    def _condition(self, field: Field, key: str, by: object, value: object) -> Condition:
+    def _condition(self, field: Field, key: str, by: object, value: object) -> Condition | Joined:
         if not isinstance(by, str) or by not in OPERATORS:
             raise InvalidInput(f"a filter compares by {', '.join(OPERATORS)}, got {shorten(by)}")
         if by == "has" and field != "metadata":
@@ -91,9 +91,20 @@ class _Reader:
         values = _list(value) if by == "in" else [value]
         self._count(len(values))
         read = tuple(_value(field, key, by, each) for each in values)
-        if field == "role" and by in ("eq", "in"):
-            read = tuple(dict.fromkeys(name for each in read for name in ROLES.get(each, (each,))))
+        if field in ("role", "speaker") and by in ("eq", "in"):
+            of_role = Condition("role", "", by, tuple(dict.fromkeys(role for each in read for role in _roles(each))))
+            return of_role if field == "role" else _said_by(Condition(field, key, by, read), of_role)
         return Condition(field, key, by, read)
+
+
+def _said_by(named: Condition, of_role: Condition) -> Joined:
+    """Whoever has the name, or no name and the role: who has none is shown under the role."""
+    nameless = Condition("speaker", "", "exists", (False,))
+    return Joined("or", (named, Joined("and", (nameless, of_role))))
+
+
+def _roles(name: str) -> Sequence[str]:
+    return ROLES.get(name, (name,))
 
 
 def _field(name: object) -> tuple[Field, str]:

@@ -99,6 +99,7 @@ FILTERS: list[Any] = [
         id="joined",
     ),
     pytest.param(chats, {"role": "user"}, lambda m, s: m.role == "user", id="users"),
+    pytest.param(chats, {"speaker": "user"}, lambda m, s: m.role == "user", id="users by name"),
 ]
 
 

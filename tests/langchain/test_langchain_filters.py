@@ -209,3 +209,25 @@ def test_the_names_of_a_role_in_a_filter_mean_the_same(bank: MemoryBank) -> None
     for name, found in (("human", "froze"), ("user", "froze"), ("ai", "thawed"), ("assistant", "thawed")):
         text = bank.recall(ANN, QUESTION, where=where_of({"role": name})).text
         assert [word for word in ("froze", "thawed") if word in text] == [found]
+
+
+@pytest.mark.parametrize(("speaker", "found"), [("user", 1), ("assistant", 1), ("Bo", 1), ("tool", 0), ("Ann", 0)])
+def test_a_filter_takes_the_speakers_that_a_document_shows(speaker: str, found: int) -> None:
+    with MemoryBank.open() as bank:
+        said = [
+            Message("The harbour is in the west."),
+            Message("Noted.", "assistant"),
+            Message("In the east.", speaker="Bo"),
+        ]
+        bank.remember(ANN, said, session="s")
+        retriever = SecomRetriever(bank=bank, scope=ANN, where=where_of({"speaker": speaker}), only_relevant=False)
+        documents = retriever.invoke(QUESTION)
+        assert len(documents) == found
+        assert all(speaker in each.metadata["speakers"] for each in documents)
+
+
+@pytest.mark.parametrize(("name", "field"), [("begin", "at"), ("end", "at"), ("speakers", "speaker")])
+def test_a_name_that_only_documents_have_is_refused_with_the_field_that_is_meant(name: str, field: str) -> None:
+    with pytest.raises(InvalidInput, match=f"filters by '{field}', not by '{name}'; write 'metadata.{name}' if"):
+        where_of({name: "2026-01-01"})
+    assert where_of({f"metadata.{name}": "x"}) == {"and": [{"and": [{f"metadata.{name}": {"eq": "x"}}]}]}

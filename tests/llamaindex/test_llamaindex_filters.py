@@ -144,3 +144,18 @@ def test_a_key_that_only_nodes_have_is_refused_with_the_field_that_is_meant(key:
         where_of(MetadataFilters(filters=[MetadataFilter(key=key, value="2026-01-01", operator=FilterOperator.GTE)]))
     own = MetadataFilters(filters=[MetadataFilter(key=f"metadata.{key}", value="x")])
     assert where_of(own) == {"and": [{f"metadata.{key}": {"eq": "x"}}]}
+
+
+@pytest.mark.parametrize(("speaker", "found"), [("user", 1), ("assistant", 1), ("Bo", 1), ("tool", 0), ("Ann", 0)])
+def test_a_filter_takes_the_speakers_that_a_node_shows(speaker: str, found: int) -> None:
+    with MemoryBank.open() as bank:
+        said = [
+            Message("The harbour is in the west."),
+            Message("Noted.", "assistant"),
+            Message("In the east.", speaker="Bo"),
+        ]
+        bank.remember(ANN, said, session="s")
+        filters = MetadataFilters(filters=[MetadataFilter(key="speaker", value=speaker)])
+        nodes = SecomRetriever(bank, ANN, filters=filters).retrieve(QUESTION)
+        assert len(nodes) == found
+        assert all(speaker in json.loads(each.metadata["speakers"]) for each in nodes)
