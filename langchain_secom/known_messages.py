@@ -105,7 +105,8 @@ def new_messages(
     A message of the turn at hand is new unless its id is stored: who says "yes" again says it twice. Of those before
     it, all are known up to the last whose id is stored or, where a caller resends the history under new ids, whose
     text is. Where the thread holds the stored message too, under its id, the text before it has to be the same as well:
-    one answer may be given to several questions.
+    one answer may be given to several questions. What the user said before a stored message of the turn was forgotten,
+    and stays so where an older checkpoint brings it back: stored now, it would take the answer of that message.
 
     Args:
         bank: where stored messages are looked up.
@@ -130,10 +131,20 @@ def new_messages(
     again = {key for message, key in told if message.id in here}
     keys = zip(named[:start], _with_what_was_before(named[:start]), strict=True)
     known = [place for place, (each, key) in enumerate(keys) if each.id in ids or key[1] in resent or key in again]
-    first = known[-1] + 1 if known else 0
-    new = [*named[first:start], *(message for message in named[start:] if message.id not in ids)]
+    held = [place for place in range(start, len(named)) if named[place].id in ids]
+    first = start if held else known[-1] + 1 if known else 0
+    new = [*named[first:start], *_still_new(named[start:], ids)]
     gone = set(mine) if not stored else set()
     return [message for message in new if message.id not in gone and place_of(str(message.id)) not in others]
+
+
+def _still_new(turn: Sequence[Message], ids: Collection[str | None]) -> Iterator[Message]:
+    """What is not stored of a turn, without what the user said before something stored that the user said."""
+    asked = [place for place, message in enumerate(turn) if message.role == "user" and message.id in ids]
+    last = asked[-1] if asked else -1
+    for place, message in enumerate(turn):
+        if message.id not in ids and (message.role != "user" or place > last):
+            yield message
 
 
 def ids_in_prompt(

@@ -474,6 +474,26 @@ def test_deleted_messages_are_forgotten(bank: MemoryBank, server: ScriptedServer
     assert [texts[0] for texts in said(bank)] == ["Anew."]
 
 
+@pytest.mark.parametrize("together", [False, True], ids=["of another turn", "of the same turn"])
+def test_an_answer_stands_with_its_question_when_a_checkpoint_brings_back_what_was_deleted(
+    bank: MemoryBank, server: ScriptedServer, together: bool
+) -> None:
+    agent = agent_of(server, bank)
+    if together:
+        words = [HumanMessage("I live in Ghent.", id="u1"), HumanMessage("My cat is called Mimi.", id="u2")]
+        agent.invoke({"messages": words}, in_thread)
+    else:
+        two_turns(agent)
+    old = checkpoint(agent, 2 if together else 3, "model")
+    agent.update_state(in_thread, {"messages": [RemoveMessage(id="u1")]})
+    agent.invoke(user("Good."), in_thread)
+    agent.invoke(None, old)
+    agent.invoke(user("And I have a dog."), in_thread)
+    *answers, last = [f"Answer {number}." for number in range(len(server.requests))]
+    assert said(bank)[-2:] == [["My cat is called Mimi.", answers[-1]], ["And I have a dog.", last]]
+    assert "Ghent" not in str(said(bank))
+
+
 def test_what_is_retracted_may_be_marked_instead(bank: MemoryBank, server: ScriptedServer) -> None:
     agent = agent_of(server, bank, retracted="mark")
     two_turns(agent)
