@@ -287,7 +287,7 @@ class CitationFeedback(Runnable[Any, Any]):
         found: list[PromptMemories] = []
 
         def recall(question: str, config: RunnableConfig) -> list[Document]:
-            found.append(self._search.find(question, config, dialogue.context))
+            found.append(self._search.find(question, config, dialogue))
             return list(found[0].documents)
 
         RunnableLambda(recall).invoke(dialogue.question, _step(config, "recall"))
@@ -297,7 +297,7 @@ class CitationFeedback(Runnable[Any, Any]):
         found: list[PromptMemories] = []
 
         async def recall(question: str, config: RunnableConfig) -> list[Document]:
-            found.append(await self._search.afind(question, config, dialogue.context))
+            found.append(await self._search.afind(question, config, dialogue))
             return list(found[0].documents)
 
         await RunnableLambda(recall).ainvoke(dialogue.question, _step(config, "recall"))

@@ -7,7 +7,6 @@ import re
 import uuid
 from collections import ChainMap, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -35,6 +34,7 @@ from secom_core.memory import Hit, Memory, Passage, Section
 
 from .attachments import words_of
 from .notices import REVIEWER, edited_call, is_notice, reviewers_words
+from .times import time_of
 
 Tools = Literal["brief", "omit"]
 """Whether tool calls and their results are kept, a line each, or left out."""
@@ -56,7 +56,6 @@ _PLAIN: Final = (HumanMessage, AIMessage)
 _CHAT_ROLES: Final = {"human": "user", "ai": "assistant", "developer": "system", "function": "tool"}
 _PROVIDERS_OWN: Final = frozenset({"timestamp", "tool_calls", "function_call", "reasoning_content", "audio", "refusal"})
 _TOOL_CHARACTERS: Final = 500
-_LAST_SECOND: Final = 1e11
 
 
 # -- messages to the core ---------------------------------------------------------------------------------------------
@@ -114,7 +113,7 @@ def _converted(message: BaseMessage) -> Message:
         role=role,
         speaker=REVIEWER if refused else message.name or None,
         id=message.id or None,
-        at=_time(message.additional_kwargs.get("timestamp")),
+        at=time_of(message),
         metadata=_metadata(message),
     )
 
@@ -206,18 +205,6 @@ def _result(text: str) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= _TOOL_CHARACTERS else f"{text[:_TOOL_CHARACTERS]}…"
-
-
-def _time(value: Any) -> datetime | None:
-    if value is None or isinstance(value, datetime):
-        return value
-    try:
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            # JavaScript counts in milliseconds.
-            return datetime.fromtimestamp(value / 1000 if value > _LAST_SECOND else value, timezone.utc)
-        return datetime.fromisoformat(value.replace("Z", "+00:00"))
-    except (AttributeError, OSError, OverflowError, TypeError, ValueError) as error:
-        raise InvalidInput(f"a timestamp is a datetime, ISO 8601 text or seconds since 1970, not {value!r}") from error
 
 
 def _metadata(message: BaseMessage) -> dict[str, Any]:

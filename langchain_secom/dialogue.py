@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from langchain_core.language_models import BaseChatModel
@@ -18,8 +19,9 @@ from secom_core.llm.flow import ChatModel
 from secom_core.llm.rewriting import QueryRewriter
 
 from .convert import from_message, to_messages
-from .messages import latest_question, query_of
+from .messages import latest_question, query_of, words_of
 from .models import as_chat_model
+from .times import time_of
 
 QueryHook = Callable[[Sequence[BaseMessage]], str | Awaitable[str]]
 """Makes what is searched for out of a dialogue, of which the user's message is the last. Nothing is recalled where it
@@ -66,13 +68,23 @@ class Dialogue:
 
     @property
     def question(self) -> str:
-        """The words of the user's message, without recalled text."""
+        """What the user's message asks, without recalled text; what is attached is asked where it says nothing else."""
         return query_of(self.asking)
+
+    @property
+    def words(self) -> str:
+        """All words of the user's message, without recalled text."""
+        return words_of(self.asking)
 
     @property
     def context(self) -> tuple[Message, ...]:
         """The last few messages before the question, as `MemoryBank.recall` takes them."""
         return latest_said(self.before)
+
+    @property
+    def at(self) -> datetime | None:
+        """When the user's message was said, where it says so: what "yesterday" is then."""
+        return time_of(self.asking) if self.asking is not None else None
 
     def query(self, hook: QueryHook | None) -> str:
         """What is searched for.

@@ -13,11 +13,12 @@ from secom_core.bank import MemoryBank
 from secom_core.citations import Citations, Impression
 from secom_core.context import citable, render
 from secom_core.context.lines import escaped
-from secom_core.conversation import Message, Scope
+from secom_core.conversation import Scope
 from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, Recall, RecallOptions
 
 from .convert import is_of_bank, to_document, to_hits
+from .dialogue import Dialogue
 from .retriever import SecomRetriever
 from .scopes import bound_scope, common_scope, scope_in
 
@@ -45,14 +46,19 @@ class PromptMemories:
     impression: Impression | None = None
 
 
+def _said(dialogue: Dialogue) -> dict[str, Any]:
+    """What a recall is told of the question beside its words."""
+    return {"context": dialogue.context, "now": dialogue.at}
+
+
 class Search(Protocol):
     """Finds the memories for a question."""
 
-    def find(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
+    def find(self, question: str, config: RunnableConfig, dialogue: Dialogue) -> PromptMemories:
         """Find the memories, in a run with this configuration, after what was said before the question."""
         ...
 
-    async def afind(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
+    async def afind(self, question: str, config: RunnableConfig, dialogue: Dialogue) -> PromptMemories:
         """As `find`, without blocking the event loop."""
         ...
 
@@ -73,19 +79,19 @@ class BankSearch:
     scope_keys: tuple[str, ...]
     options: RecallOptions
 
-    def find(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
+    def find(self, question: str, config: RunnableConfig, dialogue: Dialogue) -> PromptMemories:
         """Recall from the bank."""
-        return self._recall(question, self._scope(config), context)
+        return self._recall(question, self._scope(config), dialogue)
 
-    async def afind(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
+    async def afind(self, question: str, config: RunnableConfig, dialogue: Dialogue) -> PromptMemories:
         """As `find`, without blocking the event loop."""
-        return await run_in_executor(None, self._recall, question, self._scope(config), context)
+        return await run_in_executor(None, self._recall, question, self._scope(config), dialogue)
 
     def _scope(self, config: RunnableConfig) -> Scope:
         return scope_in(config, self.scope, self.scope_keys, caller="with_citation_feedback")
 
-    def _recall(self, question: str, scope: Scope, context: Sequence[Message]) -> PromptMemories:
-        recall = self.bank.recall(scope, question, context=context, **self.options.arguments)
+    def _recall(self, question: str, scope: Scope, dialogue: Dialogue) -> PromptMemories:
+        recall = self.bank.recall(scope, question, **_said(dialogue), **self.options.arguments)
         return PromptMemories(recall.text, _documents(recall.hits, scope), references(recall), scope, recall.impression)
 
 
@@ -103,22 +109,22 @@ class RetrieverSearch:
     retriever: Runnable[str, list[Document]]
     scope: Scope | None
 
-    def find(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
+    def find(self, question: str, config: RunnableConfig, dialogue: Dialogue) -> PromptMemories:
         """Invoke the retriever; what was said before the question weighs in where it takes it.
 
         Raises:
             InvalidInput: it found a document that `SecomRetriever` did not make of a memory.
             InvalidScope: it found documents of several scopes, or of another one than is asked for.
         """
-        return self._memories(question, self.retriever.invoke(question, config, **self._said(context)))
+        return self._memories(question, self.retriever.invoke(question, config, **self._said(dialogue)))
 
-    async def afind(self, question: str, config: RunnableConfig, context: Sequence[Message]) -> PromptMemories:
+    async def afind(self, question: str, config: RunnableConfig, dialogue: Dialogue) -> PromptMemories:
         """As `find`, without blocking the event loop."""
-        documents = await self.retriever.ainvoke(question, config, **self._said(context))
+        documents = await self.retriever.ainvoke(question, config, **self._said(dialogue))
         return await run_in_executor(None, self._memories, question, documents)
 
-    def _said(self, context: Sequence[Message]) -> dict[str, Any]:
-        return {"context": context} if isinstance(self.retriever, SecomRetriever) else {}
+    def _said(self, dialogue: Dialogue) -> dict[str, Any]:
+        return _said(dialogue) if isinstance(self.retriever, SecomRetriever) else {}
 
     def _memories(self, question: str, documents: Sequence[Document]) -> PromptMemories:
         scope = common_scope(document for document in documents if is_of_bank(document))

@@ -174,7 +174,7 @@ class SecomMemory(BaseMemory):
 
     def _loaded(self, dialogue: Dialogue, query: str) -> dict[str, Any]:
         turns = self._latest()
-        recall = self._recall(query, dialogue.context, exclude=[turn.id for turn in turns])
+        recall = self._recall(query, dialogue, exclude=[turn.id for turn in turns])
         render = self._as_messages if self.return_messages else self._as_text
         return {self.memory_key: render(recall, [message for turn in turns for message in turn.messages])}
 
@@ -226,16 +226,15 @@ class SecomMemory(BaseMemory):
     def _hook(self) -> QueryHook | None:
         return self.query
 
-    def _recall(self, query: str, context: Sequence[Message], exclude: Collection[str]) -> Recall | None:
+    def _recall(self, query: str, dialogue: Dialogue, exclude: Collection[str]) -> Recall | None:
         if not query.strip():
             return None
-        return self._search(query, context, exclude, self._recall_options)
+        return self._search(query, dialogue, exclude, self._recall_options)
 
-    def _search(
-        self, query: str, context: Sequence[Message], exclude: Collection[str], options: RecallOptions
-    ) -> Recall:
+    def _search(self, query: str, dialogue: Dialogue, exclude: Collection[str], options: RecallOptions) -> Recall:
         def search() -> Recall:
-            return self.bank.recall(self.scope, query, exclude=exclude, context=context, **options.arguments)
+            about = {**options.arguments, "context": dialogue.context, "now": dialogue.at}
+            return self.bank.recall(self.scope, query, exclude=exclude, **about)
 
         handlers: RunnableConfig = {"callbacks": self.callbacks} if self.callbacks else {}
         return RecallRun(search=search, query=query, scope=self.scope, contents=self.trace_contents).recall(handlers)

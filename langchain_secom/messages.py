@@ -57,7 +57,16 @@ def latest_question(messages: Iterable[BaseMessage]) -> HumanMessage | None:
 
 
 def query_of(message: BaseMessage | None) -> str:
-    """The text to search for, without blocks of recalled memories; empty where there is no message."""
+    """The text to search for, without blocks of recalled memories; empty where there is no message.
+
+    What is attached to the message, with its words and its name, is searched for where it says nothing else.
+    """
+    own = str(message.text) if message is not None and not isinstance(message.content, str) else ""
+    return without_recalled(own).strip() or words_of(message)
+
+
+def words_of(message: BaseMessage | None) -> str:
+    """All words of a message, without blocks of recalled memories; empty where there is no message."""
     return without_recalled(text_of(message)).strip() if message is not None else ""
 
 

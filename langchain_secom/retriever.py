@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from langchain_core.documents import Document
@@ -47,7 +48,8 @@ class SecomRetriever(ScopedRetriever):
         retriever = SecomRetriever(bank=bank, scope_keys=("tenant_id", "user_id"))
         retriever.invoke(query, {"configurable": {"tenant_id": "acme", "user_id": "alice"}})
 
-    A call may override ``k``, ``token_budget``, ``layers``, ``only_relevant``, ``where``, ``also`` and ``history``.
+    A call may override ``k``, ``token_budget``, ``layers``, ``only_relevant``, ``where``, ``also`` and ``history``,
+    and say when it is asked, for "yesterday", with ``now=datetime.now(zone)``.
     The question itself is not found, if it was stored before it was answered and ends its session. With the messages
     before the query, it understands a follow-up::
 
@@ -107,6 +109,7 @@ class SecomRetriever(ScopedRetriever):
         also: Sequence[Sequence[str]] | None = None,
         history: bool | None = None,
         context: Iterable[Any] = (),
+        now: datetime | None = None,
     ) -> list[Document]:
         recall = recalled(
             self.bank,
@@ -120,6 +123,7 @@ class SecomRetriever(ScopedRetriever):
             also=self.also if also is None else also,
             history=self.history if history is None else history,
             context=said_before(context),
+            now=now,
         )
         return self._documents(recall, scope)
 

@@ -18,7 +18,7 @@ from typing_extensions import Self
 
 from secom_core.bank import MemoryBank
 from secom_core.context.block import counter_with, shown_with
-from secom_core.conversation import Message, Turn, group_messages
+from secom_core.conversation import Turn, group_messages
 from secom_core.errors import InvalidInput, StoreError, warn_degraded
 from secom_core.llm.flow import AsyncChatModel, ChatModel
 from secom_core.memory import Recall, RecallOptions
@@ -221,9 +221,9 @@ class RecursiveSummaryMemory(SecomMemory):
         # The summary has a place of its own in this prompt.
         layers = tuple(name for name in self.layers if name != _SUMMARIES)
         options = replace(self._recall_options, layers=layers)
-        recall = self._retrieved(query, dialogue.context, [turn.id for turn in turns], options)
+        recall = self._retrieved(query, dialogue, [turn.id for turn in turns], options)
         lines = [self._line(message) for turn in turns for message in turn.messages]
-        question = [f"{self.human_prefix}: {dialogue.question}"] if dialogue.question.strip() else []
+        question = [f"{self.human_prefix}: {dialogue.words}"] if dialogue.words else []
         prompt = response_prompt(
             "\n".join([*lines, *question]),
             "\n".join(self._summarised([turn.id for turn in turns])),
@@ -247,15 +247,15 @@ class RecursiveSummaryMemory(SecomMemory):
     def _hook(self) -> QueryHook | None:
         return self.query if self.retrieve else None
 
-    def _recall(self, query: str, context: Sequence[Message], exclude: Collection[str]) -> Recall | None:
-        return self._retrieved(query, context, exclude, self._recall_options) or self._summary_alone(query, exclude)
+    def _recall(self, query: str, dialogue: Dialogue, exclude: Collection[str]) -> Recall | None:
+        return self._retrieved(query, dialogue, exclude, self._recall_options) or self._summary_alone(query, exclude)
 
     def _retrieved(
-        self, query: str, context: Sequence[Message], exclude: Collection[str], options: RecallOptions
+        self, query: str, dialogue: Dialogue, exclude: Collection[str], options: RecallOptions
     ) -> Recall | None:
         if not self.retrieve or not query.strip():
             return None
-        return self._search(query, context, exclude, options)
+        return self._search(query, dialogue, exclude, options)
 
     def _summary_alone(self, query: str, shown: Collection[str]) -> Recall | None:
         """The summary within the whole budget, as nothing else wants the other half."""

@@ -17,11 +17,11 @@ from secom_core.bank.asked_now import recalled
 from secom_core.bank.checks import check_some, check_text
 from secom_core.context.block import counter_with, shown_with
 from secom_core.context.reading import part_of, why_empty
-from secom_core.conversation import Message, Scope
+from secom_core.conversation import Scope
 from secom_core.errors import InvalidInput, InvalidScope, MissingExtra
 
 from .convert import text_of
-from .dialogue import said_before
+from .dialogue import Dialogue, said_before
 from .identity import Identity, check_key
 from .known_messages import ThreadOptions, ids_in_prompt
 from .recall_options import recall_options
@@ -77,9 +77,10 @@ class _Caller:
         return self.identity.scope(self.runtime.context, self.config)
 
     @property
-    def said(self) -> tuple[Message, ...]:
-        """The latest messages of the thread that the tool is called in, where it is in one."""
-        return said_before(self.thread)
+    def told(self) -> dict[str, Any]:
+        """What a search is told beside its words: what was said last in the thread, and when the user spoke there."""
+        messages = [each for each in self.thread if isinstance(each, BaseMessage)]
+        return {"context": said_before(self.thread), "now": Dialogue.in_thread(messages).at}
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -188,7 +189,7 @@ def create_search_memory_tool(
             return caller.reply("The query is empty; say what to look for.", failed=True)
         asked = replace(options, also=(*options.also, *others))
         shown = caller.shown(bank, scope, session_key)
-        recall = recalled(bank, scope, query, asked=caller.asked, context=caller.said, exclude=shown, **asked.arguments)
+        recall = recalled(bank, scope, query, asked=caller.asked, exclude=shown, **caller.told, **asked.arguments)
         return caller.reply(
             result(recall, scope, show_ids=show_ids) or why_empty(options, remembered=bool(bank.stats(scope).turns))
         )

@@ -73,7 +73,8 @@ class TurnRecall:
     def _search(self, turn: AgentTurn, shown: Sequence[BaseMessage], dialogue: Dialogue) -> Recall:
         in_prompt = ids_in_prompt(self.bank, turn.scope, turn.session, shown, turn.reading(self.read_as))
         arguments = replace(self.options, also=(*self.options.also, *turn.also)).arguments
-        return self.bank.recall(turn.scope, turn.query, exclude=in_prompt, context=dialogue.context, **arguments)
+        arguments |= {"exclude": in_prompt, "context": dialogue.context, "now": dialogue.at}
+        return self.bank.recall(turn.scope, turn.query, **arguments)
 
 
 def nothing(query: str) -> Recall:

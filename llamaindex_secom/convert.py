@@ -7,6 +7,7 @@ import re
 import uuid
 from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from datetime import datetime, timezone
 from typing import Any, Final
@@ -43,6 +44,7 @@ _CALLS: Final = ("tool_calls", "function_call")
 _BOOKKEEPING: Final = (
     *("secom_memory_id", "session", "turn_ids", "speakers", "scope", "kind", "excerpts", "replaced", "end"),
 )
+_ATTACHED: Final = frozenset({"image", "audio", "video", "document"})
 _UNNAMED: Final = "input_document"
 """What the framework calls a document that has no title."""
 _STEP: Final = re.compile(r"\s*^[ \t]*Thought:.*?^[ \t]*(Action|Answer):[ \t]*", re.M | re.S)
@@ -62,6 +64,17 @@ def text_of(chat: ChatMessage, *, tools: bool = False) -> str:
     return "\n".join(part for part in parts if part is not None)
 
 
+def asked_in(chat: ChatMessage) -> str:
+    """What a message asks: its own words, or where it has none, the marks and the words of what is attached."""
+    kept = (_block_text(block, False) for block in chat.blocks if not _is_attached(block))
+    words = "\n".join(part for part in kept if part is not None)
+    return words if words.strip() else text_of(chat)
+
+
+def _is_attached(block: BaseContentBlock) -> bool:
+    return getattr(block, "block_type", "") in _ATTACHED
+
+
 def _block_text(block: BaseContentBlock, tools: bool) -> str | None:
     if isinstance(block, TextBlock):
         return block.text
@@ -75,8 +88,7 @@ def _block_text(block: BaseContentBlock, tools: bool) -> str | None:
         nested = getattr(block, block.nested_blocks_field_name())
         inner = nested if isinstance(nested, list) else [nested]
         return "\n".join(part for each in inner if (part := _block_text(each, tools)) is not None)
-    kind = getattr(block, "block_type", "")
-    return _attached(block, kind) if kind in {"image", "audio", "video", "document"} else None
+    return _attached(block, getattr(block, "block_type", "")) if _is_attached(block) else None
 
 
 def _attached(block: BaseContentBlock, kind: str) -> str:
@@ -331,6 +343,13 @@ def to_time(values: Mapping[str, Any]) -> datetime | None:
         return datetime.fromisoformat(value.replace("Z", "+00:00"))
     except (AttributeError, OSError, OverflowError, ValueError) as error:
         raise InvalidInput(f"a timestamp is a datetime, ISO 8601 text or seconds, not {value!r}") from error
+
+
+def said_at(chat: ChatMessage) -> datetime | None:
+    """When a message was said, where it says so in a form that can be read."""
+    with suppress(InvalidInput):
+        return to_time(chat.additional_kwargs)
+    return None
 
 
 def turn_ids_of(node: NodeWithScore | TextNode) -> tuple[str, ...]:

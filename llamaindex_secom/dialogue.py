@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from inspect import iscoroutinefunction
 from typing import Final
 
@@ -14,7 +15,8 @@ from secom_core.errors import InvalidInput, shorten, warn_degraded
 from secom_core.llm.flow import ChatModel
 from secom_core.llm.rewriting import QueryRewriter
 
-from .convert import text_of, to_messages, without_recalled
+from .answers import is_answer
+from .convert import asked_in, said_at, text_of, to_messages, without_recalled
 from .models import as_chat_model
 from .unstored import FAILURES
 
@@ -88,7 +90,21 @@ def _bare(chat: ChatMessage) -> ChatMessage:
 
 
 def _says(chat: ChatMessage, words: str) -> bool:
-    return text_of(without_recalled(chat)).strip() == words.strip()
+    plain = without_recalled(chat)
+    return words.strip() in (text_of(plain).strip(), asked_in(plain).strip())
+
+
+def asked_at(messages: Sequence[ChatMessage], words: str | None = None) -> datetime | None:
+    """When the user's last message was said, where it says so, and nobody has answered it.
+
+    Args:
+        messages: the dialogue.
+        words: what the message has to say; anything unless given.
+    """
+    place = last_user(messages)
+    if place is None or any(map(is_answer, messages[place + 1 :])):
+        return None
+    return said_at(messages[place]) if words is None or _says(messages[place], words) else None
 
 
 def searched_for(words: str, earlier: Sequence[ChatMessage], hook: QueryHook | None, *, warns: bool = False) -> str:

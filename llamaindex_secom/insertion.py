@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from types import NoneType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
 from secom_core.errors import InvalidInput, shorten
 
-from .convert import text_of
-from .dialogue import last_user
+from .convert import asked_in, said_at, text_of
+from .dialogue import asked_at, last_user
 from .window import SYSTEM, WindowEntry
 
 
-def query_of(input: str | ChatMessage | None, entries: Sequence[WindowEntry]) -> str:
+class Asked(NamedTuple):
+    """What memory is recalled for: the words, and when they were said, where the message says so."""
+
+    words: str
+    at: datetime | None
+
+
+def asked_of(input: str | ChatMessage | None, entries: Sequence[WindowEntry]) -> Asked:
     """The query that memory is recalled for: the input, or else the last message of the user in the window.
 
     Raises:
         InvalidInput: the input is neither a text nor a message.
     """
     if isinstance(input, ChatMessage):
-        return text_of(input)
+        return Asked(asked_in(input), said_at(input))
     if not isinstance(input, (str, NoneType)):
         raise InvalidInput(f"input is what the user says, a text or a ChatMessage, got {shorten(input)}")
     said = _last_of_user(entries)
-    return input if input is not None else text_of(said) if said is not None else ""
+    words = input if input is not None else asked_in(said) if said is not None else ""
+    return Asked(words, asked_at([entry.seen for entry in entries], words))
 
 
 def is_query_put(entries: Sequence[WindowEntry], query: str) -> bool:
@@ -42,7 +51,7 @@ def _last_of_user(entries: Sequence[WindowEntry]) -> ChatMessage | None:
 
 def wordings(message: ChatMessage) -> set[str]:
     """The forms in which a framework may hand over the text of a message as a query."""
-    return {message.content or "", text_of(message)}
+    return {message.content or "", text_of(message), asked_in(message)}
 
 
 def insert_recalled(

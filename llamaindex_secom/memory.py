@@ -31,7 +31,7 @@ from .cached_recall import CachedRecall
 from .chat_log import latest
 from .convert import answer_of, copied, escape_braces, text_of
 from .dialogue import QueryHook, check_query_hook, last_user, said_before, searched_for
-from .insertion import insert_recalled, is_query_put, query_of
+from .insertion import Asked, asked_of, insert_recalled, is_query_put
 from .memory_options import MemoryOptions, Placement, SessionFields
 from .models import as_embedder
 from .session_messages import SessionMessages
@@ -299,7 +299,7 @@ class SecomMemory(SessionMessages):
         with self._lock:
             epoch = self._drop_forgotten()
             visible = fitting(self.window, self.token_limit - initial_token_count - self._recalled_room, self._count)
-            cached = self._recall(query_of(input, visible), visible, epoch)
+            cached = self._recall(asked_of(input, visible), visible, epoch)
             text, self._injected = (cached.text, cached.tokens) if cached is not None else ("", 0)
             place = last_user([entry.seen for entry in visible]) if cached is not None and cached.put else None
             messages = [copied(entry.message) for entry in visible]
@@ -311,34 +311,33 @@ class SecomMemory(SessionMessages):
     def _recalled_room(self) -> int:
         return 0 if self.insert_method == "off" else self.token_budget + self._count("\n")
 
-    def _recall(self, asked: str, visible: Sequence[WindowEntry], epoch: tuple[int, int] | None) -> CachedRecall | None:
-        if not asked.strip() or self.insert_method == "off":
+    def _recall(self, asked: Asked, shown: Sequence[WindowEntry], epoch: tuple[int, int] | None) -> CachedRecall | None:
+        if not asked.words.strip() or self.insert_method == "off":
             return None
         # Agents read several times a turn; the recalled block and its numbers stay the same until the next query.
-        if self._cached is None or not self._cached.answers(asked, epoch):
-            answered = self._cached is not None and self._cached.over
-            put = is_query_put(visible, asked) and not answered
-            recall = self._searched(asked, self._before(put=put), {entry.turn for entry in visible if entry.turn})
+        if self._cached is None or not self._cached.answers(asked.words, epoch):
+            put = is_query_put(shown, asked.words) and not (self._cached is not None and self._cached.over)
+            recall = self._searched(asked, self._before(put=put), {entry.turn for entry in shown if entry.turn})
             text = escape_braces(recall.text)
-            self._cached = CachedRecall(asked, recall, text, self._count(text) if text else 0, put, epoch)
+            self._cached = CachedRecall(asked.words, recall, text, self._count(text) if text else 0, put, epoch)
         return self._cached
 
     def _before(self, *, put: bool) -> list[ChatMessage]:
         messages = [entry.seen for entry in self.window]
         return messages[: last_user(messages)] if put else messages
 
-    def _searched(self, asked: str, earlier: Sequence[ChatMessage], exclude: set[str]) -> Recall:
+    def _searched(self, asked: Asked, earlier: Sequence[ChatMessage], exclude: set[str]) -> Recall:
         more = self.only_relevant, self.where, self.also, self.history
         options = RecallOptions(self.token_budget, self.k, self.layers, *more)
-        about: dict[str, Any] = {"exclude": exclude, "context": said_before(earlier)}
+        about: dict[str, Any] = {"exclude": exclude, "context": said_before(earlier), "now": asked.at}
         try:
-            query = searched_for(asked, earlier, self._hook, warns=self.on_error == "warn")
+            query = searched_for(asked.words, earlier, self._hook, warns=self.on_error == "warn")
             if query:
                 about |= {"session": self.session, "contents": self.trace_contents, **options.arguments}
                 return traced_recall(self._bank, self.scope, query, **about)
         except FAILURES as error:
             self._failed("nothing is recalled", error)
-        return Recall(asked, (), "", 0)
+        return Recall(asked.words, (), "", 0)
 
     @property
     def _last_epoch(self) -> tuple[int, int] | None:

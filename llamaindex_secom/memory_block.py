@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final, Literal
 
 from llama_index.core.async_utils import asyncio_run
@@ -25,8 +26,8 @@ from secom_core.processes import ForkLock
 from .agent_steps import UserHook, as_steps, check_user_hook, said_by_user
 from .arguments import refuse_unknown
 from .banks import bank_of
-from .convert import escape_braces, text_of, without_recalled
-from .dialogue import QueryHook, before, check_query_hook, last_user, said_before, searched_for
+from .convert import asked_in, escape_braces, without_recalled
+from .dialogue import QueryHook, asked_at, before, check_query_hook, last_user, said_before, searched_for
 from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session
 from .known_messages import given_again
 from .memory_options import BlockFields
@@ -52,6 +53,7 @@ class _Query:
         epoch: the scope's epoch.
         text: what is searched for.
         context: what was said before it.
+        at: when it was said, where it says so.
     """
 
     asked: str
@@ -59,6 +61,7 @@ class _Query:
     epoch: tuple[int, int] | None
     text: str = field(default="", compare=False)
     context: tuple[Message, ...] = field(default=(), compare=False)
+    at: datetime | None = field(default=None, compare=False)
 
 
 class _Block(str):
@@ -237,7 +240,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     def _asked(self, session: str, query: _Query, messages: Sequence[ChatMessage]) -> tuple[_Query, Recall]:
         earlier = before(messages, query.asked)
         text = searched_for(query.asked, earlier, self._hook, warns=True)
-        query = replace(query, text=text, context=tuple(said_before(earlier)))
+        query = replace(query, text=text, context=tuple(said_before(earlier)), at=asked_at(messages))
         return query, self._recall(session, query)
 
     def _recall(self, session: str, query: _Query, token_budget: int | None = None) -> Recall:
@@ -253,7 +256,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         recall = Recall(query.asked, (), "", 0)
         if query.text:
             traced: dict[str, Any] = {"session": session, "contents": self.trace_contents}
-            about = {**options.arguments, "context": query.context}
+            about = {**options.arguments, "context": query.context, "now": query.at}
             recall = traced_recall(self._bank, self.scope, query.text, **traced, **about)
         with self._lock:
             self._epoch = query.epoch
@@ -294,7 +297,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         with self._lock:
             unseen = {session: self._unseen(session, messages) for session, messages in by_session.items()}
             new = [
-                Unstored(session=session, messages=list(map(with_id_and_time, messages)))
+                Unstored(session=session, messages=[with_id_and_time(self._bank, each) for each in messages])
                 for session, messages in unseen.items()
                 if messages
             ]
@@ -383,4 +386,4 @@ def _last_query(messages: Sequence[ChatMessage]) -> tuple[str, int]:
     if place is None:
         return "", 0
     others = sum(message.role != MessageRole.USER for message in messages[:place])
-    return text_of(messages[place]), others
+    return asked_in(messages[place]), others

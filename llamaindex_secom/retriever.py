@@ -21,7 +21,7 @@ from secom_core.memory import Hit, Recall, RecallOptions
 from .agent_steps import as_steps
 from .arguments import RetrieverFields, refuse_unknown
 from .convert import section_nodes, to_node
-from .dialogue import QueryHook, before, check_query_hook, said_before, searched_for
+from .dialogue import QueryHook, asked_at, before, check_query_hook, said_before, searched_for
 from .filters import where_of
 from .tracing import traced_recall
 
@@ -108,11 +108,13 @@ class SecomRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         asked = query_bundle.query_str
-        earlier = before(as_steps(self._context()), asked) if self._context is not None else []
+        dialogue = as_steps(self._context()) if self._context is not None else []
+        earlier = before(dialogue, asked)
         query, options = searched_for(asked, earlier, self._hook), self._recall_options.arguments
         if self._hook is not None and not query:
             return self._neutral()
-        about = {**options, "context": said_before(earlier), "contents": self._trace_contents}
+        options |= {"context": said_before(earlier), "now": asked_at(dialogue, asked)}
+        about = {**options, "contents": self._trace_contents}
         recall = traced_recall(self._bank, self._scope, query, **about)
         return self._nodes(recall) or self._neutral()
 

@@ -241,7 +241,7 @@ class SessionMessages(SavedMessages):
             anew: the chat is to be kept anew, which `_keep` does.
         """
         new = {
-            place: told.get(place) or with_id_and_time(message)
+            place: told.get(place) or with_id_and_time(self._bank, message)
             for place, entry in enumerate(entries)
             if place not in known
             for message in to_messages([entry.seen], tools=self.remember_tools)

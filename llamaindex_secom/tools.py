@@ -8,6 +8,7 @@ The scope is given by the caller or the run, never by the language model.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from inspect import Parameter, Signature
 from typing import Annotated, Any, Final, Literal
 
@@ -29,7 +30,7 @@ from secom_core.memory import Recall, RecallOptions
 
 from .arguments import NoOthers, refuse_unknown
 from .convert import escape_braces
-from .dialogue import said_before
+from .dialogue import asked_at, said_before
 from .memory import SecomMemory
 from .tracing import traced_recall
 from .unstored import FAILURES, warn_store_failed
@@ -80,7 +81,7 @@ class _Named(_Arguments):
 
 @dataclass(frozen=True)
 class _Place:
-    """The bank and scope of a call; its session, what was said before it, and the turns that a search leaves out."""
+    """The bank and scope of a call; its session, what was said before it and when, and what a search leaves out."""
 
     bank: MemoryBank
     scope: Scope
@@ -89,6 +90,7 @@ class _Place:
     session: str | None = None
     where: Mapping[str, Any] | None = None
     also: Sequence[Scope] = ()
+    at: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class _Tools:
 
     def search(self, place: _Place, query: str) -> str:
         about: dict[str, Any] = {"exclude": place.exclude, "context": place.context, "session": place.session}
-        about |= {"contents": self.trace_contents, **self._options(place).arguments}
+        about |= {"now": place.at, "contents": self.trace_contents, **self._options(place).arguments}
         recall = traced_recall(place.bank, place.scope, query, **about)
         if recall.text:
             return self._result(place.bank, recall, place.scope)
@@ -352,9 +354,10 @@ async def _place_of(ctx: Context, name: str) -> _Place:
     memory = await ctx.store.get("memory", default=None)
     if not isinstance(memory, SecomMemory):
         raise InvalidScope(f"whose memory? Give {name} a bank and a scope, or run the agent with a SecomMemory")
-    said = said_before([entry.seen for entry in memory.window])
+    seen = [entry.seen for entry in memory.window]
     where, also = memory.where, memory.also
-    return _Place(memory.bank, memory.scope, _query_turn(memory), tuple(said), memory.session, where, also)
+    said, turn = tuple(said_before(seen)), _query_turn(memory)
+    return _Place(memory.bank, memory.scope, turn, said, memory.session, where, also, asked_at(seen))
 
 
 def _check_there(place: _Place, memory_id: str) -> None:

@@ -98,7 +98,7 @@ class ConversationLog:
         """
         with self._lock:
             before = list(self._waiting)
-            self._waiting += [_identified(entry) for entry in entries]
+            self._waiting += [self._identified(entry) for entry in entries]
             try:
                 with waiting_for_a_lock(self._writer, self.scope):
                     self._store()
@@ -233,14 +233,14 @@ class ConversationLog:
             for each in records
         ]
 
+    def _identified(self, entry: LogEntry) -> LogEntry:
+        told = entry.message
+        return replace(entry, message=with_id_and_time(self._bank, told)) if told is not None else entry
+
     def _rewrite(self, records: Sequence[ChatRecord]) -> None:
         if not self._bank.chats.write(self.scope, self.session, records, anew=True):
             bodies = [(record.body or {}).get(self._framework) for record in records]
             self._waiting = [LogEntry(body, of_session=True) for body in bodies if isinstance(body, Mapping)]
-
-
-def _identified(entry: LogEntry) -> LogEntry:
-    return replace(entry, message=with_id_and_time(entry.message)) if entry.message is not None else entry
 
 
 def _said(turns: Sequence[Turn]) -> dict[str, tuple[Message, Turn]]:

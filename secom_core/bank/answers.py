@@ -85,7 +85,7 @@ def remember_soon(
     Raises:
         StoreError: the store failed in another way than by being locked; nothing was stored.
     """
-    scope, named = check_scope(scope), [with_id_and_time(message) for message in messages]
+    scope, named = check_scope(scope), [with_id_and_time(bank, message) for message in messages]
     keeper = writer or shared_writer(bank)
     try:
         with waiting_for_a_lock(keeper, scope, within):

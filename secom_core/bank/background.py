@@ -168,7 +168,7 @@ class BackgroundWriter:
             session: the session they belong to.
         """
         scope = check_scope(scope)
-        named = [with_id_and_time(message) for message in messages]
+        named = [with_id_and_time(self._bank, message) for message in messages]
         waiting = Unwritten(scope, session, named, epoch_of(self._bank, scope))
         with self._changed:
             self._unwritten.append(waiting)

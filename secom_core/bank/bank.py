@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -84,6 +84,7 @@ class MemoryBank(Looking):
         redact: Redact | None = None,
         max_memory: int | None = None,
         max_scopes: int | None = None,
+        timezone: str | tzinfo | None = None,
         progress: bool | None = None,
     ) -> MemoryBank:
         """Open the bank in a file, which is created if it does not exist, or in a PostgreSQL database.
@@ -134,6 +135,8 @@ class MemoryBank(Looking):
             max_memory: about how many bytes the indexes of all scopes may take in memory, 1 GiB unless given. The least
                 recently used index is dropped first, and loaded again when it is needed.
             max_scopes: the largest number of scopes that are kept in memory; unless given, 1000 for topics and events.
+            timezone: the time zone of the users, such as ``"Europe/Brussels"`` or a ``tzinfo``; UTC unless given. It
+                says which day "yesterday" is in a query, and of which day messages are that come without a time.
             progress: show progress bars during long work; off unless given.
 
         Raises:
@@ -162,14 +165,10 @@ class MemoryBank(Looking):
             redact=redact,
             max_memory=max_memory,
             max_scopes=max_scopes,
+            timezone=timezone,
             progress=progress,
         )
         return cls(open_store(path, key=key, busy_timeout=busy_timeout), parts)
-
-    @property
-    def token_counter(self) -> TokenCounter:
-        """The function that counts the tokens of a text."""
-        return self._parts.token_counter
 
     def close(self) -> None:
         """Close the store; any later call raises `StoreError`. All remembered messages are on disk.
@@ -229,7 +228,7 @@ class MemoryBank(Looking):
         scope, lifetimes = check_scope(scope), self._inside.lifetimes
         may_end = lifetimes.before_write(scope) or expires is not None
         also = [*lifetimes.ending(expires), *(self._inside.chats.beside(chat) if chat else ())]
-        name, moment = check_session_name(messages, session), check_moment("at", at)
+        name, moment = check_session_name(messages, session), check_moment("at", at, self.timezone)
         given = messages.messages if isinstance(messages, Session) else read_messages(messages)
         new = [stamped(redacted_message(message, self._parts.redact), moment) for message in given]
         if self._parts.denoiser is not None and not later:
@@ -331,7 +330,7 @@ class MemoryBank(Looking):
                 rewritten for it (Theanine Phase II and III); ``"topics"`` searches by topic summaries and shows each
                 topic found with its turns (RMM section 4). Timelines and topics need the bank's language model, or
                 options that allow them without one.
-            now: when the query is asked, for "last week"; the present unless given.
+            now: when the query is asked, for "last week"; the present, in the bank's ``timezone``, unless given.
             exclude: ids of turns of ``scope`` that are in the prompt already, so that they are not recalled. The block
                 says which of them no longer hold.
             context: the messages before the query, oldest first. The last few count, and count for much if the query

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from ..conversation import check_scope
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from ..changes import Change
     from ..chats.layer import Chats
     from ..citations.layer import CitationLayer
+    from ..protocols import TokenCounter
     from ..summaries.layer import SummaryLayer
     from ..timelines.layer import TimelineLayer
     from ..topics.layer import TopicLayer
+    from .parts import Parts
     from .storage import Storage
 
 
@@ -27,6 +29,7 @@ class Capabilities:
     """The layers of a bank, and its storage. Copies of an object that holds a bank share the bank."""
 
     _inside: Components
+    _parts: Parts
 
     def __copy__(self) -> Capabilities:
         """The bank itself: what holds a bank and is copied goes on with the same one."""
@@ -40,6 +43,16 @@ class Capabilities:
             "an open bank cannot be pickled, nor can what holds one: open it in the other process, from its place and "
             "with the same parts, and make there what holds it"
         )
+
+    @property
+    def token_counter(self) -> TokenCounter:
+        """The function that counts the tokens of a text."""
+        return self._parts.token_counter
+
+    @property
+    def timezone(self) -> tzinfo | None:
+        """The time zone of the users, where the bank was opened with one."""
+        return self._parts.zone
 
     @property
     def layers(self) -> Layers:

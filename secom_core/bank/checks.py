@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any, Final
 
 from ..context.packing import Packer
@@ -14,6 +14,7 @@ from ..errors import InvalidInput, shorten
 from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, VectorStore
 from ..ranking.reranking import WANTED
 from ..ranking.weights import SIGNALS
+from ..zones import present
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,14 +205,14 @@ def check_session_name(messages: object, session: str | None) -> str:
     return name
 
 
-def check_moment(name: str, at: object) -> datetime:
-    """The moment with a zone, UTC where it has none; the present where there is none.
+def check_moment(name: str, at: object, zone: tzinfo | None = None) -> datetime:
+    """The moment with a zone, UTC where it has none; the present, in this ``zone``, where there is none.
 
     Raises:
         InvalidInput: it is no moment.
     """
     if at is None:
-        return datetime.now(timezone.utc)
+        return present(zone)
     if not isinstance(at, datetime):
         raise InvalidInput(
             f"{name} is a datetime, such as datetime(2025, 6, 1, tzinfo=timezone.utc), or None, got {shorten(at)}; "

@@ -103,7 +103,7 @@ class Components:
         self.deriving = Deriving(
             store, self.derivation, segmenters, self.vector_store, self.layers, bar, bool(parts.changes)
         )
-        self.corrections = Corrections(self.deriving, parts.redact, self.current)
+        self.corrections = Corrections(self.deriving, parts.redact, self.current, parts.zone)
         if self.vector_store is not None:
             self.vector_store.drain()
 

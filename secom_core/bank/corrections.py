@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, tzinfo
 from typing import Final, Literal, get_args
 
 from sqlalchemy import Connection, select
@@ -18,6 +18,7 @@ from ..layers import registered
 from ..memory import Hit
 from ..stores.rows import SessionRow, Touched, session_row
 from ..stores.schema import sessions
+from ..zones import present
 from .checks import check_choice, check_moment
 from .deriving import Deriving
 from .redaction import Redact, redacted_message
@@ -49,10 +50,14 @@ class Corrections:
         deriving: the bank's, which derives what comes in.
         redact: takes out of a text what must not be kept.
         current: gives the scope back, after what has ended of it is forgotten.
+        zone: in which the day of a correction is read.
     """
 
-    def __init__(self, deriving: Deriving, redact: Redact | None, current: Callable[[Scope], Scope]) -> None:
-        self._deriving, self._store, self._redact, self._current = deriving, deriving.store, redact, current
+    def __init__(
+        self, deriving: Deriving, redact: Redact | None, current: Callable[[Scope], Scope], zone: tzinfo | None = None
+    ) -> None:
+        self._deriving, self._store, self._redact = deriving, deriving.store, redact
+        self._current, self._zone = current, zone
 
     def correct(
         self,
@@ -74,7 +79,7 @@ class Corrections:
             )
         named = self._current(check_scope(scope))
         turn = self._turn(named, what)
-        moment = check_moment("at", at)
+        moment = check_moment("at", at, self._zone)
         first = turn.messages[0]
         # It is said by whoever said the other, of the same matter, and nobody answers it.
         role = first.role if first.role in ("user", "human", "") else "user"
@@ -96,7 +101,7 @@ class Corrections:
 
     def retract(self, scope: Sequence[str], what: Named, *, at: datetime | None = None) -> None:
         """Mark a turn, or its correction, as not true. It stays in the bank."""
-        moment = check_moment("at", at)
+        moment = check_moment("at", at, self._zone)
 
         def mark(connection: Connection, scope_id: int, turn_id: str) -> None:
             older = rows.last_of(rows.marks(connection, scope_id), turn_id)
@@ -111,7 +116,7 @@ class Corrections:
         Raises:
             InvalidInput: it was neither.
         """
-        moment = datetime.now(timezone.utc)
+        moment = present(self._zone)
 
         def unmark(connection: Connection, scope_id: int, turn_id: str) -> None:
             known = {mark.turn_id: mark for mark in rows.marks(connection, scope_id) if mark.kind != "pinned"}
@@ -134,7 +139,7 @@ class Corrections:
 
         Of a recall of ``k`` memories, half at most are pinned, so that there is always room for an answer.
         """
-        moment = datetime.now(timezone.utc)
+        moment = present(self._zone)
 
         def pin(connection: Connection, scope_id: int, turn_id: str) -> None:
             rows.put(connection, scope_id, Mark(turn_id, "pinned", moment))
@@ -181,7 +186,7 @@ class Corrections:
             messages: what was said and is to be kept as a record.
             session: the session's name.
         """
-        moment = datetime.now(timezone.utc)
+        moment = present(self._zone)
 
         def mark(connection: Connection, written: SessionRow, touched: Touched) -> None:
             for turn_id in touched.turn_ids:

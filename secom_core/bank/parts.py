@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import timedelta
-from functools import partial
+from datetime import timedelta, tzinfo
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from ..context.packing import Packer, PackTurns
@@ -16,6 +16,7 @@ from ..protocols import ChatModel, Denoiser, Embedder, Reranker, Segmenter, Toke
 from ..ranking.reranking import Reranking
 from ..ranking.weights import STATIC
 from ..text.terms import count_tokens
+from ..zones import zone_of
 from .checks import check_choice, check_count, check_idle, check_options, check_part, check_weights
 from .redaction import Redact
 
@@ -56,6 +57,7 @@ class Parts:
     redact: Redact | None = None
     max_memory: int = 2**30
     max_scopes: int | None = None
+    timezone: str | tzinfo | None = None
     progress: bool = False
 
     def __post_init__(self) -> None:
@@ -77,6 +79,7 @@ class Parts:
         check_count("max_memory", self.max_memory)
         if self.max_scopes is not None:
             check_count("max_scopes", self.max_scopes)
+        zone_of(self.timezone)
         if self.weights is not None:
             check_weights(self.weights)
         layers: object = self.layers
@@ -131,6 +134,11 @@ class Parts:
         names = [each.name for each in fields(self) if each.name not in _NOT_KEPT]
         other = [name for name in names if not _is_like(getattr(self, name), getattr(usual, name))]
         return tuple(name for name in other if getattr(self, name) is not True)
+
+    @cached_property
+    def zone(self) -> tzinfo | None:
+        """The time zone given."""
+        return zone_of(self.timezone)
 
     @property
     def silence(self) -> timedelta | None:

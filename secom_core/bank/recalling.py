@@ -87,7 +87,7 @@ class Recalling:
     ) -> Recall:
         """What answers the query, as `MemoryBank.recall` says."""
         check_query(query)
-        now = check_moment("now", now)
+        now = check_moment("now", now, self.parts.zone)
         without = frozenset(exclude)
         scopes = tuple(dict.fromkeys([scope, *map(check_scope, options.also)]))
         asked = Asked.of(query, context)
@@ -301,7 +301,7 @@ class Recalling:
             asked.telling,
             vector,
             nearest=searched.nearest,
-            now=check_moment("now", now),
+            now=check_moment("now", now, self.parts.zone),
             context=asked.context,
             budget=budget,
             narrow=narrow,

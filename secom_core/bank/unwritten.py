@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from functools import partial
 
 from ..conversation import Message, Scope
 from ..errors import DuplicateId, StoreError
+from ..zones import present
 from .bank import MemoryBank
 
 
@@ -52,9 +52,9 @@ def written(bank: MemoryBank, waiting: Unwritten) -> int:
         return write([replace(message, id=uuid.uuid4().hex) for message in waiting.messages])
 
 
-def with_id_and_time(message: Message) -> Message:
+def with_id_and_time(bank: MemoryBank, message: Message) -> Message:
     """The message with an id and a time, so that it is recognised as the same when it is stored later."""
-    return replace(message, id=message.id or uuid.uuid4().hex, at=message.at or datetime.now(timezone.utc))
+    return replace(message, id=message.id or uuid.uuid4().hex, at=message.at or present(bank.timezone))
 
 
 def is_forgotten(before: tuple[int, int] | None, now: tuple[int, int] | None) -> bool:

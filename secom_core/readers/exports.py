@@ -7,13 +7,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from datetime import datetime, tzinfo
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO, Final
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from ..conversation import Session
 from ..errors import InvalidInput, InvalidTranscript, shorten
+from ..zones import zone_of
 from .files import Export, File, export_at, export_of
 from .reading import DateOrder, Reading, identified
 from .registry import Format, files_of, format_called, recognised
@@ -73,7 +72,7 @@ def read(
     """
     export = _export(source)
     form, files = _chosen(export, format)
-    zone = _zone(timezone)
+    zone = zone_of(timezone)
     reading = Reading(
         form.name,
         session=session,
@@ -133,20 +132,6 @@ def _chosen(export: Export, name: str | None) -> tuple[Format, list[File]]:
     if not export.is_single:
         raise InvalidTranscript(f"{export.name} holds no file that looks like {form.title}")
     return form, list(export.files)
-
-
-def _zone(given: str | tzinfo | None) -> tzinfo | None:
-    if not isinstance(given, str):
-        return given
-    try:
-        return ZoneInfo(given)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        wanted = "a time zone is called by its place, such as Europe/Brussels or UTC"
-        names = available_timezones()
-        close = get_close_matches(given, names, 1)
-        meant = f"; did you mean {close[0]}?" if close else ""
-        meant = meant if names else "; this machine has no names of time zones, which come with: pip install tzdata"
-        raise InvalidInput(f"{wanted}, got {shorten(given)}{meant}") from error
 
 
 def _sessions(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import threading
 from datetime import datetime, timedelta, timezone
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from histories import remember_all
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.context import PackMemories
 from secom_core.conversation import Message, Session, group_messages
 from secom_core.errors import DegradedWarning, DuplicateId, InvalidInput, InvalidScope, ModelUnavailable
@@ -23,6 +25,7 @@ from secom_core.segmenters.fixed import FixedSize
 ANN = ("acme", "ann")
 BOB = ("acme", "bob")
 pytestmark = pytest.mark.usefixtures("each_store")
+THINGS = {2: "fence", 3: "chair", 4: "cellar"}
 MAY = datetime(2024, 5, 3, 12, tzinfo=timezone.utc)
 
 SAID = {
@@ -561,3 +564,26 @@ def test_scopes_are_listed_by_their_first_parts(tmp_path):
         assert bank.scopes(within=("acme", "a")) == []
         with pytest.raises(InvalidScope, match="acme"):
             bank.scopes(within="acme")
+
+
+def test_now_is_read_in_the_time_zone_of_the_bank(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = datetime(2026, 3, 4, 13, tzinfo=timezone.utc)  # and it is the fifth already in Kiritimati
+    monkeypatch.setattr("secom_core.zones.datetime", SimpleNamespace(now=late.astimezone))
+    said = {day: Message(f"I painted the {thing}.", at=late + timedelta(days=day - 4)) for day, thing in THINGS.items()}
+    for zone, day, offset in (("Pacific/Kiritimati", 4, 14), (timezone(timedelta(hours=-4)), 3, -4), (None, 3, 0)):
+        with MemoryBank.open(timezone=zone) as bank:
+            for number, message in said.items():
+                bank.remember(ANN, [message], session=f"s{number}")
+            asked = bank.recall(ANN, "What did I say yesterday?", k=1)
+            assert [turn.at.day for turn in asked.turns if turn.at] == [day]
+            bank.remember(ANN, [Message("Now.")], session="now")
+            BackgroundWriter(bank).remember(ANN, [Message("And now.", id="later")], session="now")
+            bank.correct(ANN, "later", "Not now.")
+            [*_, first, corrected] = bank.turns(ANN, "now") + bank.turns(ANN, "now/corrections")
+            assert {each.at.utcoffset() for each in (first, corrected) if each.at} == {timedelta(hours=offset)}
+
+
+@pytest.mark.parametrize("zone", ["Europe/Bruxelles", "", 2, "../etc/passwd"])
+def test_a_time_zone_that_is_none_is_refused_when_the_bank_is_opened(zone: Any) -> None:
+    with pytest.raises(InvalidInput, match=rf"a time zone is called by its place, such as .*, got '?{zone}"):
+        MemoryBank.open(timezone=zone)

@@ -31,6 +31,7 @@ from langchain_secom import (
     rewritten_query,
     with_citation_feedback,
 )
+from langchain_secom.convert import to_message
 from langchain_secom.dialogue import LOOKED_AT, Dialogue, said_before
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
@@ -423,3 +424,57 @@ async def test_pitfall_01_a_hook_does_not_block_the_event_loop(filled: MemoryBan
     with blockbuster.blockbuster_ctx(["langchain_secom", "secom_core"]):
         loaded = await memory.aload_memory_variables({"input": [*OF_LENA, HumanMessage(MORE)]})
     assert re.search("rye flour", loaded["history"])
+
+
+NOON = datetime(2026, 3, 4, 12, tzinfo=timezone(timedelta(hours=14)))
+
+
+@pytest.fixture
+def moments(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> list[datetime | None]:
+    """When each recall takes its query to be asked."""
+    made: list[datetime | None] = []
+    recall = bank.recall
+
+    def recalls(scope: Any, query: str, **options: Any) -> Any:
+        made.append(options["now"])
+        return recall(scope, query, **options)
+
+    monkeypatch.setattr(bank, "recall", recalls)
+    return made
+
+
+@both
+@pytest.mark.parametrize(
+    ("timestamp", "at"),
+    [(NOON.isoformat(), NOON), (NOON.timestamp(), NOON), (None, None)],
+    ids=["text", "number", "no"],
+)
+async def test_a_question_is_asked_when_its_message_was_said(
+    bank: MemoryBank, moments: list[datetime | None], how: str, timestamp: Any, at: datetime | None
+) -> None:
+    asking = HumanMessage("What did I say yesterday?", additional_kwargs={"timestamp": timestamp})
+    call = Answer(tool_calls=(ToolCall("search_memory", {"query": "yesterday"}, id="c1"),))
+    with ScriptedServer([call, "Fine."]) as server:
+        memory = SecomMiddleware(bank, scope=ANN, write="off", tools=True)
+        agent = create_agent(HttpAgentModel(base_url=server.base_url), middleware=[memory])
+        await run_agent(how, agent, {"messages": [*OF_BREAD, asking]})
+    of_chain = SecomMemory(bank=bank, scope=ANN, session="now")
+    if how == "invoke":
+        of_chain.load_memory_variables({"input": [asking]})
+    else:
+        await of_chain.aload_memory_variables({"input": [asking]})
+    SecomRetriever(bank=bank, scope=ANN).invoke("yesterday", now=at)
+    assert moments == [at] * 4
+    assert {each.utcoffset() for each in moments if each is not None and isinstance(timestamp, str)} <= {
+        NOON.utcoffset()
+    }
+
+
+def test_what_is_attached_is_searched_for_where_a_message_says_nothing_else() -> None:
+    image = {"type": "image", "url": "https://example.com/2026-06-23/garden.jpg"}
+    paper: Any = {"type": "text-plain", "text": "The harbour. " * 99, "mime_type": "text/plain", "title": "n.txt"}
+    words: Any = {"type": "text", "text": "What is my cat called?"}
+    assert Dialogue.asked(HumanMessage([words, image, paper])).question == "What is my cat called?"
+    assert Dialogue.asked(HumanMessage([image])).question == "[image: https://example.com/2026-06-23/garden.jpg]"
+    assert Dialogue.asked(HumanMessage([paper])).question.startswith("[file: n.txt]\nThe harbour.")
+    assert "n.txt" in to_message(HumanMessage([words, image, paper])).text

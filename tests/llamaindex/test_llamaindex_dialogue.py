@@ -16,7 +16,7 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 
 from http_models import HttpLLM
 from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
-from llama_index.core.base.llms.types import ChatMessage, TextBlock, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, ImageBlock, TextBlock, ToolCallBlock
 from llama_index.core.chat_engine import ContextChatEngine, SimpleChatEngine
 from llama_index.core.memory import ChatMemoryBuffer, Memory
 from llama_index.core.schema import MetadataMode
@@ -427,3 +427,66 @@ def test_options_are_json_without_the_hook(bank: MemoryBank) -> None:
     assert "query" not in memory.to_dict()
     block = SecomMemoryBlock(scope=ANN, bank=bank, query=lambda messages: STARTER)
     assert "query" not in block.model_dump()
+
+
+NOON = datetime(2026, 3, 4, 12, tzinfo=timezone(timedelta(hours=14)))
+
+
+@pytest.fixture
+def moments(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> list[datetime | None]:
+    """When each recall takes its query to be asked."""
+    made: list[datetime | None] = []
+    recall = bank.recall
+
+    def recalls(scope: Any, query: str, **options: Any) -> Any:
+        made.append(options["now"])
+        return recall(scope, query, **options)
+
+    monkeypatch.setattr(bank, "recall", recalls)
+    return made
+
+
+@pytest.mark.parametrize("key", ["timestamp", "at", "created_at"])
+@pytest.mark.parametrize(("given", "at"), [(NOON.isoformat(), NOON), (NOON, NOON), (None, None), ("now", None)])
+async def test_a_question_is_asked_when_its_message_was_said(
+    bank: MemoryBank, moments: list[datetime | None], key: str, given: Any, at: datetime | None
+) -> None:
+    asking = user("What did I say yesterday?", **{key: given})
+    memory_of(bank).get(asking)
+    memory_of(bank).get("Something else")
+    await SecomMemoryBlock(bank=bank, scope=ANN).aget([*OF_BREAD, asking])
+    SecomRetriever(bank, ANN, context=lambda: [*OF_BREAD, asking]).retrieve("What did I say yesterday?")
+    SecomRetriever(bank, ANN, context=lambda: [*OF_BREAD, asking]).retrieve("What else?")
+    assert moments == [at, None, at, at, None]
+
+
+async def test_a_question_that_was_put_is_asked_when_it_was_said_until_it_is_answered(
+    bank: MemoryBank, moments: list[datetime | None]
+) -> None:
+    memory = memory_of(bank)
+    memory.put(user("What did I say yesterday?", timestamp=NOON.isoformat()))
+    memory.get()
+    memory.put(bot("Nothing."))
+    await memory.aget("And the day before?")
+    assert moments == [NOON, None]
+
+
+def test_what_is_attached_is_searched_for_where_a_message_says_nothing_else(
+    bank: MemoryBank, calls: list[tuple[str, list[str]]]
+) -> None:
+    image = ImageBlock(url="https://example.com/2026-06-23/garden.jpg")
+    paper = DocumentBlock(data=b"The harbour. " * 99, document_mimetype="text/plain", title="n.txt")
+    words = TextBlock(text=STARTER)
+    for blocks in ([words, image, paper], [image], [paper]):
+        message = ChatMessage(role="user", blocks=blocks)
+        memory_of(bank).get(message)
+        memory_of(bank).get(message.content)
+    said = [query for query, _ in calls]
+    assert said[:3] == [STARTER, STARTER, "[image: https://example.com/2026-06-23/garden.jpg]"]
+    assert said[3].startswith("[document: n.txt]\nThe harbour.")
+    memory = memory_of(bank)
+    memory.put(ChatMessage(role="user", blocks=[words, image, paper]))
+    assert memory.get()[-1].content.count(STARTER) == 1
+    assert memory.last_recall is not None
+    assert "rye flour" in memory.last_recall.text
+    assert "n.txt" in bank.turns(ANN, "now")[-1].text
