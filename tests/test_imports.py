@@ -37,6 +37,7 @@ FRAMEWORKS = {
 FOUNDATION = (
     "processes",
     "errors",
+    "zones",
     "text",
     "telemetry",
     "conversation",

@@ -9,12 +9,20 @@ from typing import Final
 from ..context.block import without_recalled
 from ..conversation import Message
 from ..ranking import LEANT_ON, weighted_context
+from ..text.patterns import regex
 from ..text.small_talk import asks_nothing
+from ..text.speech import asks
 
 _READ: Final = 24
 """How many messages before the query are read at most; the last few that say anything count."""
 _PAGE: Final = 2000
 """How many characters at either end of a pasted page are searched for."""
+
+_LONG: Final = 1000
+"""From how many characters on a text may hold something that was pasted."""
+_OWN: Final = 300
+"""How many characters a paragraph has at most in which a user asks something about what is pasted beside it."""
+_PARAGRAPHS: Final = regex(r"\n[ \t]*\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +45,14 @@ class Asked:
     def of(cls, query: str, context: Sequence[Message] = ()) -> Asked:
         """The query after these messages."""
         said = [_worded(each, cut(without_recalled(each.text))) for each in context[-_READ:]]
-        telling = cut(query)
-        return cls(telling, tuple(weighted_context(telling, said)), bool(context), tuple(said))
+        own, pasted = parted(query)
+        telling = cut(own)
+        weighted = weighted_context(telling, said)
+        if pasted:
+            # What is pasted is read as if it had been said before, where the question cannot be read alone.
+            beside = weighted_context(telling, [*said, Message(cut(pasted))])
+            weighted = beside if beside and beside[0][1] >= LEANT_ON else weighted
+        return cls(telling, tuple(weighted), bool(context), tuple(said))
 
     @property
     def asks(self) -> bool:
@@ -54,6 +68,32 @@ class Asked:
     def leant_on(self) -> tuple[tuple[str, float], ...]:
         """What the query cannot be read without."""
         return tuple(each for each in self.context if each[1] >= LEANT_ON)
+
+
+def parted(query: str) -> tuple[str, str]:
+    """A query without what is pasted into it, and that: beside a long text, its first or its last paragraph asks."""
+    if len(query) < _LONG or not query.strip():
+        return query, ""
+    paragraphs = _paragraphs(query)
+    ends = [place for place in {0, len(paragraphs) - 1} if _asks(paragraphs[place])]
+    own = [paragraphs[place] for place in sorted(ends)]
+    pasted = [each for place, each in enumerate(paragraphs) if place not in ends]
+    return ("\n".join(own), "\n".join(pasted)) if own and pasted else (query, "")
+
+
+def _paragraphs(query: str) -> list[str]:
+    """The paragraphs of a text; of a long one at either end, its line there is one of its own."""
+    first, *rest = [each for each in _PARAGRAPHS.split(query.strip()) if each.strip()]
+    above, _, below = first.partition("\n") if len(first) > _OWN else (first, "", "")
+    *middle, last = [above, *filter(str.strip, [below]), *rest]
+    if len(last) <= _OWN or "\n" not in last:
+        return [*middle, last]
+    over, _, end = last.rstrip().rpartition("\n")
+    return [*middle, over, end]
+
+
+def _asks(paragraph: str) -> bool:
+    return len(paragraph) <= _OWN and asks(paragraph)
 
 
 def cut(text: str) -> str:

@@ -134,7 +134,7 @@ class Recalling:
                 found[0], ranking = self._ranked(searched[0], found[0], vector, units)
             candidates = found[0]
             if units is None and not (ranking is not None and ranking.is_choice):
-                about = about_of(searched[0], query, now, follows=asked.follows)
+                about = about_of(searched[0], asked.telling, now, follows=asked.follows)
                 of_others = NOTHING_ABOUT_IT
                 finds = [
                     finds_of(each, ones, about if each.scope == scopes[0] else of_others, request.token_budget, options)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.asked import Asked, cut, parted
 from secom_core.conversation import Message
 from secom_core.errors import InvalidInput
 from secom_core.ranking import LEANT_ON, weighted_context
@@ -271,3 +272,49 @@ def test_who_is_named_comes_first_in_other_languages(
     with MemoryBank.open() as bank:
         remember(bank, FAMILY[language])
         assert found in bank.recall(SCOPE, query, k=1, context=said(asked, answered)).text
+
+
+PAPER = "\n".join(f"The harbour of town {n} has a dentist, and a baker who grows tomatoes." for n in range(60))
+
+
+@pytest.mark.parametrize("gap", ["\n", "\n\n"])
+@pytest.mark.parametrize("where", ["before", "after"])
+@pytest.mark.parametrize(
+    "question", ["Where does my sister Mara live?", "By the way, where does Mara live?", "玛拉住在哪里？"]
+)
+def test_beside_what_is_pasted_the_question_decides(question: str, where: str, gap: str) -> None:
+    text = f"{PAPER}{gap}{question}" if where == "before" else f"{question}{gap}{PAPER}"
+    assert parted(text) == (question, PAPER)
+    assert Asked.of(text) == Asked.of(question)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PAPER,
+        f"{PAPER}\n\nThanks a lot.",
+        f"{PAPER}\n\n{'My sister is away, and I wonder about her cat, ' * 9} who feeds it?",
+        "What is this?\n\nWhere does Mara live?",
+        "?" * 3000,
+        " " * 3000,
+    ],
+    ids=["a paper", "no question", "a long question", "short", "marks", "nothing"],
+)
+def test_a_text_that_asks_nothing_of_its_own_is_searched_for_as_it_is(text: str) -> None:
+    assert parted(text) == (text, "")
+
+
+def test_a_question_about_what_is_pasted_leans_on_it() -> None:
+    [(text, weight)] = Asked.of(f"{PAPER}\n\nWhat is it about?").context
+    assert text == cut(PAPER)
+    assert weight >= LEANT_ON
+
+
+def test_a_question_beside_what_is_pasted_finds_what_it_finds_alone() -> None:
+    with MemoryBank.open() as bank:
+        for number, said in enumerate([*FAMILY["english"], "On 2 May 2024 I met Olga."]):
+            bank.remember(SCOPE, [Message(said, at=AT + timedelta(days=number))], session=f"s{number}")
+        paper = f"{PAPER}\nOn 2 May 2024 it rained.\n\n"
+        [alone] = bank.recall(SCOPE, "Where does Mara live?", k=1).turns
+        [beside] = bank.recall(SCOPE, f"{paper}Where does Mara live?", k=1).turns
+        assert beside == alone

@@ -478,3 +478,14 @@ def test_what_is_attached_is_searched_for_where_a_message_says_nothing_else() ->
     assert Dialogue.asked(HumanMessage([image])).question == "[image: https://example.com/2026-06-23/garden.jpg]"
     assert Dialogue.asked(HumanMessage([paper])).question.startswith("[file: n.txt]\nThe harbour.")
     assert "n.txt" in to_message(HumanMessage([words, image, paper])).text
+
+
+@pytest.mark.parametrize("text", ["{paper}\n\n{question}", "{question}\n\n{paper}"], ids=["before", "after"])
+def test_a_question_is_answered_beside_a_long_text(bank: MemoryBank, text: str) -> None:
+    paper = "\n".join(f"My {PEOPLE[n % 6]} lives in {PLACES[n % 12]} by the harbour, she told me." for n in range(60))
+    question = "What does my sourdough starter need?"
+    retriever = SecomRetriever(bank=bank, scope=ANN, k=1)
+    [alone] = retriever.invoke(question)
+    [beside] = retriever.invoke(text.format(paper=paper, question=question))
+    assert "rye flour" in beside.page_content
+    assert beside.metadata["confidence"] > 0.8 * alone.metadata["confidence"]

@@ -490,3 +490,15 @@ def test_what_is_attached_is_searched_for_where_a_message_says_nothing_else(
     assert memory.last_recall is not None
     assert "rye flour" in memory.last_recall.text
     assert "n.txt" in bank.turns(ANN, "now")[-1].text
+
+
+@pytest.mark.parametrize("text", ["{paper}\n\n{question}", "{question}\n\n{paper}"], ids=["before", "after"])
+def test_a_question_is_answered_beside_a_long_text(bank: MemoryBank, text: str) -> None:
+    paper = "\n".join(f"My {PEOPLE[n % 6]} lives in {PLACES[n % 12]} by the harbour, she told me." for n in range(60))
+    alone, beside = memory_of(bank), memory_of(bank)
+    alone.get(STARTER)
+    beside.get(user(text.format(paper=paper, question=STARTER)))
+    assert alone.last_recall is not None
+    assert beside.last_recall is not None
+    assert "rye flour" in beside.last_recall.text
+    assert beside.last_recall.confidence > 0.8 * alone.last_recall.confidence
