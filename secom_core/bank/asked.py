@@ -85,7 +85,7 @@ def _paragraphs(query: str) -> list[str]:
     """The paragraphs of a text; of a long one at either end, its line there is one of its own."""
     first, *rest = [each for each in _PARAGRAPHS.split(query.strip()) if each.strip()]
     above, _, below = first.partition("\n") if len(first) > _OWN else (first, "", "")
-    *middle, last = [above, *filter(str.strip, [below]), *rest]
+    *middle, last = [each for each in (above, below, *rest) if each.strip()]
     if len(last) <= _OWN or "\n" not in last:
         return [*middle, last]
     over, _, end = last.rstrip().rpartition("\n")
