@@ -171,8 +171,8 @@ def finds_of(
     strong, others, faint = _by_strength(found)
     rest = () if options.only_relevant else [one for one in index.rest_of(strong, found) if one.turn.id not in without]
     near = index.besides(strong, said=True) if faint and not options.only_relevant else ()
-    near, after = (_wanted(each, without, budget) for each in (near, after))
-    return Finds(searched.scope, before, strong, rest, others, near, faint, after)
+    beside, last = (_wanted(each, without, budget) for each in (near, after))
+    return Finds(searched.scope, before, strong, rest, others, beside, faint, last)
 
 
 def _instructions(index: ScopeIndex, exclude: Collection[str], budget: int | None) -> list[Candidate]:
