@@ -87,7 +87,7 @@ class Finds:
         strong: what answers the query by all appearances.
         rest: what else was said in the same turns.
         others: what else was found.
-        near: what the user said beside what answers the query by all appearances.
+        near: what the user said next after what answers the query by all appearances.
         faint: what hardly has to do with the query.
         after: what stands around the finds, then the latest turns.
     """
@@ -170,7 +170,7 @@ def finds_of(
     before += _instructions(index, without, budget) if not options.only_relevant else []
     strong, others, faint = _by_strength(found)
     rest = () if options.only_relevant else [one for one in index.rest_of(strong, found) if one.turn.id not in without]
-    near = index.besides(strong, said=True) if faint and not options.only_relevant else ()
+    near = index.besides(strong, next_=True) if faint and not options.only_relevant else ()
     beside, last = (_wanted(each, without, budget) for each in (near, after))
     return Finds(searched.scope, before, strong, rest, others, beside, faint, last)
 

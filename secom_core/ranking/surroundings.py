@@ -225,15 +225,18 @@ def _gist(table: PassageTable, rows: Rows) -> list[int]:
     return found
 
 
-def said_beside(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
-    """What stands around the best finds and is no assistant's reply.
+def said_next(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
+    """What the user said next after each of the best finds.
 
     Args:
         table: the passages.
         found: the rows that were found, best first.
     """
-    rows = _around(table, list(islice(found, _FOUND)))
-    yield from (Besides(row, "surrounding") for row in rows if table.kind[row] != REPLY)
+    finds = np.array(list(islice(found, _FOUND)), dtype=np.int64)
+    beside = around(table, finds)[:, 4] if len(finds) else finds
+    following = [row for row in beside.tolist() if row >= 0 and table.latest[row] and table.kind[row] == SAID_BY_USER]
+    table.read(following)
+    yield from (Besides(row, "surrounding") for row in following)
 
 
 def _around(table: PassageTable, found: Sequence[int]) -> Iterable[int]:

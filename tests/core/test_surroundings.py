@@ -425,7 +425,7 @@ def test_an_instruction_is_found_whatever_is_asked() -> None:
 
 
 @pytest.mark.parametrize("budget", [600, 1500])
-def test_what_the_user_said_beside_a_find_comes_before_what_hardly_has_to_do_with_it(budget: int) -> None:
+def test_what_the_user_said_next_comes_before_what_hardly_has_to_do_with_it(budget: int) -> None:
     asides = ["Compare two databases.", "Write a haiku about rain.", "How do I get wine stains out?", "My knee hurts."]
     like = (
         "Readers like this chapter as it is. Numbers behave like objects here, and {} looks like {} to most of them. "
