@@ -21,7 +21,7 @@ from secom_core.timelines import TimelineOptions
 from secom_core.topics import TopicOptions
 
 ANN = ("acme", "ann")
-QUERY = "Where did I move?"
+QUERY = "When did I move?"
 Spoilt = Callable[[Any], Any]
 
 

@@ -55,7 +55,7 @@ def test_every_call_answers_as_it_is_described(caller: Caller, description: dict
     done = post("/v1/remember", messages=EXCHANGE, session="spring / one", close=True)
     assert done == {"turn_ids": ["m1"], "new": 2, "ended": ["spring / one"]}
     assert post("/v1/remember", messages=EXCHANGE[:1], session="spring / one")["new"] == 0
-    recall = post("/v1/recall", query="Where did I move?", token_budget=300, explain=True)
+    recall = post("/v1/recall", query="When did I move?", token_budget=300, explain=True)
     [hit] = recall["hits"]
     assert "Ghent" in recall["text"]
     assert recall["tokens"] <= 300
@@ -66,7 +66,7 @@ def test_every_call_answers_as_it_is_described(caller: Caller, description: dict
         [*caller.scope],
     )
     assert hit["signals"]
-    assert "score" not in post("/v1/recall", query="Where did I move?")["hits"][0]
+    assert "score" not in post("/v1/recall", query="When did I move?")["hits"][0]
     assert get("/v1/sessions", limit=5) == {
         "sessions": [
             {
@@ -85,7 +85,7 @@ def test_every_call_answers_as_it_is_described(caller: Caller, description: dict
     now = post("/v1/correct", turn_id="m1", text="I moved to Bruges in May.")["turn_id"]
     both = get("/v1/turns", id=["m1", now])["turns"]
     assert {turn["id"]: [mark["kind"] for mark in turn["marks"]] for turn in both} == {"m1": ["corrected"], now: []}
-    corrected = post("/v1/recall", query="Where did I move?")
+    corrected = post("/v1/recall", query="When did I move?")
     assert "(replaced on" in corrected["text"]
     [replaced] = [each for hit in corrected["hits"] for each in hit["replaced"]]
     assert (replaced["turn_id"], replaced["newer"], replaced["kind"]) == ("m1", now, "corrected")
