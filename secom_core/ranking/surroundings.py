@@ -28,6 +28,9 @@ _RECENT: Final = 60
 _AT_ONCE: Final = 500
 """How many rows of a session, or of days, are read together: no block shows more, and days may be a whole year."""
 
+_SHORT: Final = 40
+"""How many tokens a message has at most that comes before faint finds, as it stands beside a strong one."""
+
 _NO_DAY: Final = np.iinfo(np.int32).max
 """Later than any day."""
 
@@ -226,7 +229,7 @@ def _gist(table: PassageTable, rows: Rows) -> list[int]:
 
 
 def said_next(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
-    """What the user said next after each of the best finds.
+    """What the user said next after each of the best finds, where that is short.
 
     Args:
         table: the passages.
@@ -236,7 +239,7 @@ def said_next(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
     beside = around(table, finds)[:, 4] if len(finds) else finds
     following = [row for row in beside.tolist() if row >= 0 and table.latest[row] and table.kind[row] == SAID_BY_USER]
     table.read(following)
-    yield from (Besides(row, "surrounding") for row in following)
+    yield from (Besides(row, "surrounding") for row in following if table.tokens[row] <= _SHORT)
 
 
 def _around(table: PassageTable, found: Sequence[int]) -> Iterable[int]:
