@@ -430,7 +430,7 @@ def test_no_quoted_text_holds_a_marker(text: str) -> None:
 
     turns = as_turns([f"x {text}"], "s")
     hit = Hit(Memory("s#0-1", "x", turns), turns, 1.0, 7)
-    block = render([hit])
+    block = citable(render([hit]))
     found = read_citations(block.replace("`", ""), numbers=range(100))
     assert set(found.numbers) <= {7}
     assert not found.none_used
