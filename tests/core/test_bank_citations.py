@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from secom_core.bank import MemoryBank
 from secom_core.citations import Impression, RerankerOptions, read_citations
-from secom_core.context.block import render
+from secom_core.context.block import citable, render
 from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope
 from secom_core.memory import Hit, Memory, Recall
 from secom_core.testing import ScriptedEmbedder
