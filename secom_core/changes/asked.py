@@ -127,14 +127,8 @@ def _is_about(statement: Statement, words: frozenset[str]) -> bool:
     shared = len(words & statement.heads.keys())
     if len(words) < _LEAST:
         # "How much is the rent?" asks of no other rent, such as that of the garage.
-        return words == _subject(statement)
+        return words == statement.subject
     return shared >= max(_LEAST, _SHARE * len(words))
-
-
-def _subject(statement: Statement) -> set[str]:
-    """The words that a statement itself is about, without those of its values."""
-    of_values = frozenset[str]().union(*statement.values.values())
-    return {head for head, weight in statement.heads.items() if weight == 1 and head not in of_values}
 
 
 def _shared(statement: Statement, words: frozenset[str]) -> float:

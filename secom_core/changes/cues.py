@@ -102,19 +102,13 @@ COMPARING: Final = wording(
     """
 )
 """How a question asks of several things."""
-QUOTED: Final = regex(
-    r"(?<!\bI )\b(?:wrote|writes|says?|said|told (?:me|us)|asked|schrieb|sagte?|meinte|dijo|escribió|dit|écrit)\b"
-    r" ?[:,]? ?['\"“„«‘]",
-    re.I,
-)
-"""Behind what somebody else speaks of oneself."""
 QUOTE: Final = regex(
-    r"(?:(?<!\bI )\b(?:wrote|writes|says?|said|told (?:me|us)|reads?|schrieb|sagte?|meinte|steht|stand|dijo|escribió"
-    r"|decía|ponía|pone|dit|écrit|disait)\b[^'\"“„«‘.!?]{0,20}|: ?|\band )"
-    r"['\"“„«‘](?P<words>[^\"”“»’]{8,300}?)['\"”“»’](?!\w)",
+    r"(?:(?<!\bI )\b(?:wrote|writes|says?|said|told (?:me|us)|asked|reads?|schrieb|sagte?|meinte|steht|stand|dijo"
+    r"|escribió|decía|ponía|pone|dit|écrit|disait)\b[^'\"“„«‘.!?]{0,20}|: ?|\band )"
+    r"['\"“„«‘](?P<words>[^\"”“»’]{8,300}?)(?:['\"”“»’](?!\w)|\Z)",
     re.I,
 )
-"""Words of somebody or something else, between quotation marks."""
+"""Words of somebody or something else, behind a quotation mark; it may be cut off."""
 MEASURED: Final = wording(
     r"""
     (?:increas|reduc|decreas|lower|rais|extend|improv|bump|boost|expand|shorten|doubl|tripl|halv)\w*

@@ -179,10 +179,11 @@ def are_apart(older: Statement, newer: Statement, sort: str, share: float = 1.0)
         return True
     if any(word == other and number != told for word, number in older.labels for other, told in newer.labels):
         return True
-    for each in ("weekday", "name"):
-        own, others = ({value.value for value in one.values if value.sort == each} for one in (older, newer))
-        if each != sort and own and others and not own & others:
-            return True
+    weekdays, others = ({value.value for value in one.values if value.sort == "weekday"} for one in (older, newer))
+    if sort != "weekday" and weekdays and others and not weekdays & others:
+        return True
+    if sort != "name" and _are_of_others(older, newer):
+        return True
     ours, theirs = (
         {head for head, weight in one.heads.items() if weight == 1 and head not in other.heads} - _UNITS
         for one, other in ((older, newer), (newer, older))

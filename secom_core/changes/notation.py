@@ -73,7 +73,7 @@ def is_same(one: str, other: str) -> bool:
 
 def _hour_on_dial(written: str) -> str:
     hour, colon, minutes = written.removeprefix("~").partition(":")
-    return f"{int(hour) % _NOON}:{minutes}" if colon and hour.isdigit() else written
+    return f"{int(hour) % _NOON}:{minutes}" if colon and hour.isdecimal() else written
 
 
 def _day(shown: str) -> str:

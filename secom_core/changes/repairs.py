@@ -36,12 +36,9 @@ def _goes_on(statement: Statement) -> bool:
     """Whether a statement tells how much something is now, and not what: "It went up to 950"."""
     if "changed" not in statement.cues or statement.is_weak or statement.is_added or statement.owner:
         return False
-    of_values = frozenset[str]().union(*statement.values.values())
     units = [value.sort[1:] for value in statement.values if value.sort.startswith("#")]
-    own = [head for head, weight in statement.heads.items() if weight == 1 and head not in of_values]
-    return all(value.sort != "name" for value in statement.values) and all(
-        any(unit.startswith(head) for unit in units) for head in own
-    )
+    names_nothing = all(any(unit.startswith(head) for unit in units) for head in statement.subject)
+    return names_nothing and all(value.sort != "name" for value in statement.values)
 
 
 def repair_of(newer: Statement, older: Sequence[Sequence[Statement]]) -> Link | None:

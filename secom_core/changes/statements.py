@@ -30,7 +30,6 @@ from .cues import (
     PLANNED,
     PLANS,
     QUOTE,
-    QUOTED,
     SUPPOSED,
     SWAPPED,
     Cue,
@@ -174,6 +173,12 @@ class Statement:
     denied: frozenset[str] = frozenset()
     is_never: bool = False
 
+    @property
+    def subject(self) -> set[str]:
+        """The words that it is itself about, without those of its values."""
+        of_values = frozenset[str]().union(*self.values.values())
+        return {head for head, weight in self.heads.items() if weight == 1 and head not in of_values}
+
 
 def statements_of(text: str) -> tuple[Statement, ...]:
     """What a message states, in order; what it asks, supposes, or tells of long ago is left out.
@@ -186,7 +191,10 @@ def statements_of(text: str) -> tuple[Statement, ...]:
 
 def _without_quotes(text: str) -> str:
     """The text with blanks in the place of what it quotes."""
-    return QUOTE.sub(lambda found: found[0].replace(found["words"], " " * len(found["words"])), text)
+    for found in QUOTE.finditer(text):
+        start, stop = found.span("words")
+        text = text[:start] + " " * (stop - start) + text[stop:]
+    return text
 
 
 def _statements_in(text: str) -> tuple[Statement, ...]:
@@ -251,7 +259,7 @@ def _of_sentence(
         found = KIN.search(clause)
         owner = _owner(found[0]) if found else "" if _MINE.search(clause) else owner
         before_it = text[slice(*spans[place - 1])] if place and not _cues(clause) else ""
-        if not told[place] or SUPPOSED.search(before_it) or QUOTED.search(text, start, first + 1):
+        if not told[place] or SUPPOSED.search(before_it):
             continue
         before_words: list[str] = next((each for each in reversed(words[:place]) if each), [])
         beside = {word for near in (place - 1, place + 1) if 0 <= near < len(spans) for word in words[near]}

@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
 
 from ..conversation import Turn
 from ..memory import Hit, Passage, passages_of
+from ..ranking.cores import leads
 from ..text.terms import sentence_spans, terms
 
 _USERS = frozenset({"user", "human"})
 _FEW = 12
 """How many words tell something."""
-_GREETING: Final = 4
-"""With how many words a first sentence may be more than a greeting."""
 _WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+")
 """A word, or a character where words are not parted by blanks."""
 
@@ -52,8 +50,9 @@ def beginnings(passage: Passage) -> Iterator[Passage]:
     text, start = passage.message.text, passage.start
     ends = [stop for _, stop in sentence_spans(text, start, passage.stop)]
     words = [found.end() for found in _WORD.finditer(text, start, ends[0])] if ends else []
-    told = len(words) >= _GREETING
-    for stop in (*reversed(ends[0 if told else 1 :]), *reversed(words[_FEW:])):
+    if ends and leads(text[start : ends[0]]):
+        ends, words = ends[1:], []
+    for stop in (*reversed(ends), *reversed(words[_FEW:])):
         if stop < passage.stop:
             yield replace(passage, stop=stop)
 

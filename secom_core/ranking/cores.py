@@ -59,19 +59,21 @@ def _narrower(passage: Passage, worth: Mapping[str, float]) -> Passage | None:
     return replace(passage, start=start, stop=stop)
 
 
-def _leads(words: str) -> bool:
+def leads(words: str) -> bool:
+    """Whether words tell nothing alone, and only lead to what comes after them."""
+    words = words.strip()
     return _LEADS.fullmatch(words) is not None or _GREETING.fullmatch(words) is not None
 
 
 def _telling(text: str, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """The spans, with what only leads to the next (a heading, the number of an item, a greeting) before that."""
     found: list[tuple[int, int]] = []
-    leads = False
+    is_led = False
     for start, stop in spans:
-        if leads:
+        if is_led:
             found[-1] = found[-1][0], stop
         else:
             found.append((start, stop))
-        leads = _leads(text[start:stop].strip())
+        is_led = leads(text[start:stop])
     # The last one leads nowhere.
-    return found[:-1] if leads and len(found) > 1 else found
+    return found[:-1] if is_led and len(found) > 1 else found
