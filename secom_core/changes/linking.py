@@ -207,9 +207,11 @@ def _names(statement: Statement) -> set[str]:
 
 
 def _are_of_others(older: Statement, newer: Statement) -> bool:
-    """Whether each names somebody or something, and neither what the other names."""
+    """Whether each names somebody or something, and neither what the other names beside it in its sentence."""
     own, others = ([value.value for value in one.values if value.sort == "name"] for one in (older, newer))
-    return bool(own and others) and not any(_is_name_of(one, other) for one, other in product(own, others))
+    if not own or not others or older.names & {*others} or newer.names & {*own}:
+        return False
+    return not any(_is_name_of(one, other) for one, other in product(own, others))
 
 
 def _is_name_of(one: str, other: str) -> bool:
