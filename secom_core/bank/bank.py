@@ -11,7 +11,7 @@ from ..conversation import Scope, Session, check_scope, stamped
 from ..memory import Recall, RecallOptions
 from ..readers import MessageLike, read_messages
 from ..stores.opening import open_store
-from .checks import check_ids, check_moment, check_name, check_session_name
+from .checks import check_ids, check_moment, check_name
 from .components import Components
 from .health import health_of
 from .known import know
@@ -20,6 +20,7 @@ from .measuring import measured
 from .parts import Parts
 from .records import Finding, Health, Remembered
 from .redaction import redacted_message
+from .session_names import session_name
 
 if TYPE_CHECKING:
     from ..chats import ChatRecord
@@ -129,9 +130,9 @@ class MemoryBank(Looking):
                 `end_idle_sessions`. A session also ends when another one begins, unless it has gone on since another
                 session began. With ``False``, only ``close=True`` and `close_session` end sessions.
             redact: a function that removes text that must not be stored, such as card numbers, before anything is
-                stored and before any model sees it. It is applied to messages, the texts in their metadata, and the
-                questions of the citation log; not to names, as of sessions. It must always return the same result for
-                the same text, and leave redacted text unchanged. If it raises, nothing is stored.
+                stored and before any model sees it. It is applied to messages, the texts in their metadata, the name
+                that a `Session` brings, and logged questions; not to names that you give. It must always return the
+                same result for the same text, and leave redacted text unchanged. If it raises, nothing is stored.
             max_memory: about how many bytes the indexes of all scopes may take in memory, 1 GiB unless given. The least
                 recently used index is dropped first, and loaded again when it is needed.
             max_scopes: the largest number of scopes that are kept in memory; unless given, 1000 for topics and events.
@@ -225,10 +226,10 @@ class MemoryBank(Looking):
         Warns:
             DegradedWarning: the messages are stored, but something is not derived from them yet; it is tried again.
         """
-        scope, lifetimes = check_scope(scope), self._inside.lifetimes
+        scope, moment, lifetimes = check_scope(scope), check_moment("at", at, self.timezone), self._inside.lifetimes
         may_end = lifetimes.before_write(scope) or expires is not None
         also = [*lifetimes.ending(expires), *(self._inside.chats.beside(chat) if chat else ())]
-        name, moment = check_session_name(messages, session), check_moment("at", at, self.timezone)
+        name = session_name(self._store, scope, messages, session, self._parts.redact)
         given = messages.messages if isinstance(messages, Session) else read_messages(messages)
         new = [stamped(redacted_message(message, self._parts.redact), moment) for message in given]
         if self._parts.denoiser is not None and not later:
@@ -239,7 +240,7 @@ class MemoryBank(Looking):
         if not later:
             self._inside.deriving.after_write(scope, appended.session_id, turns=len(appended.turn_ids), ended=ended)
         lifetimes.after_write(scope, may_end=may_end)
-        return Remembered(appended.turn_ids, appended.new, ended)
+        return Remembered(appended.turn_ids, appended.new, ended, name)
 
     def close_session(self, scope: Sequence[str], session: str) -> None:
         """End a session, which settles its last segment. A later message opens the session again."""

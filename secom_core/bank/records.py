@@ -22,12 +22,14 @@ class Remembered:
         new: how many messages were new.
         ended: the names of the sessions that ended with it (``idle_after``); the session's own where it was closed, or
             goes on after a silence.
+        session: the name of the session that they belong to.
         work: what it took.
     """
 
     turn_ids: tuple[str, ...]
     new: int
     ended: tuple[str, ...] = ()
+    session: str = ""
     work: Work = field(default=Work(), compare=False)
 
     def turns_of(self, messages: Sequence[Message]) -> list[str]:

@@ -31,7 +31,7 @@ def remember_(args: Namespace) -> None:
     from tqdm import tqdm
 
     sources = [Source.of(name, args) for name in args.file]
-    sizes = [(session.name, len(session.messages)) for each in sources for session in each.sessions(first=True)]
+    sizes = [len(session.messages) for each in sources for session in each.sessions(first=True)]
     scope = scope_of(args)
     with opened(args, make=True) as there:
         again = (session for each in sources for session in each.sessions(first=False))
@@ -43,8 +43,8 @@ def remember_(args: Namespace) -> None:
             raise Refused(hint if args.me else str(error)) from error
         _prepared(there.bank, scope, sum(len(each.turn_ids) for each in done if each.new))
     new = sum(each.new for each in done)
-    known = sum(size for _, size in sizes) - new
-    names = list(dict.fromkeys(name for name, _ in sizes))
+    known = sum(sizes) - new
+    names = list(dict.fromkeys(each.session for each in done))
     turn_ids = list(dict.fromkeys(id_ for each in done for id_ in each.turn_ids))
     besides = f", {known} known already" if known else ""
     text = f"{counted(new, 'message')} remembered{besides}, in {counted(len(names), 'session')}"

@@ -16,6 +16,7 @@ from embedders import HashingEmbedder
 
 from secom_core import MemoryBank, Message
 from secom_core.bank import BackgroundWriter
+from secom_core.conversation import Session, group_messages
 from secom_core.denoisers import Informativeness
 from secom_core.errors import DegradedWarning, DuplicateId, InvalidInput, MissingExtra, ModelUnavailable, StoreError
 from secom_core.llm.flow import Prompt
@@ -306,6 +307,39 @@ def test_redacted_words_reach_neither_the_file_nor_a_model(tmp_path):
     assert model.heard
     assert not any("1234" in text for text in model.heard)
     assert b"1234-5678" not in raw(path)
+
+
+def imported(name, *ids):
+    return Session(name, group_messages([Message(f"words of {each}", id=each, at=NOON) for each in ids], name))
+
+
+def test_the_title_of_an_imported_chat_is_redacted_too(tmp_path):
+    path = tmp_path / "bank.db"
+    with MemoryBank.open(path, redact=without_cards) as bank:
+        for grown in (["a"], ["a", "b"]):
+            done = bank.remember(ANN, imported("Card 1234-5678 stolen (68358f0a)", *grown), close=True)
+            assert done.session == "Card [card] stolen (68358f0a)"
+            assert bank.sessions(ANN) == [done.session]
+        assert len(bank.turns(ANN, done.session)) == 2
+    assert b"1234-5678" not in raw(path)
+
+
+def test_titles_that_differ_in_what_is_redacted_are_two_sessions():
+    with MemoryBank.open(redact=without_cards) as bank:
+        names = [
+            bank.remember(ANN, imported(f"{card} 2024-05-03", key)).session
+            for card, key in (("1234-5678", "a"), ("8765-4321", "b"), ("1234-5678", "a"))
+        ]
+        assert bank.sessions(ANN) == names[:2]
+        assert names[0] == names[2]
+        assert all(name.startswith("[card] 2024-05-03 (") for name in names)
+
+
+def test_a_name_that_is_given_stays_as_it_is():
+    with MemoryBank.open(redact=without_cards) as bank:
+        bank.remember(ANN, [Message("Hello", at=NOON)], session="thread 1234-5678")
+        bank.remember(ANN, imported("title", "a"), session="thread 1234-5678")
+        assert bank.sessions(ANN) == ["thread 1234-5678"]
 
 
 def test_the_same_message_again_is_known_after_redaction():

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from benchmarks import example_exports as examples
-from secom_core import MemoryBank
-from secom_core.conversation import Session
+from secom_core import MemoryBank, Message
+from secom_core.conversation import Session, group_messages
 from secom_core.errors import InvalidInput, InvalidTranscript, MissingExtra
 from secom_core.readers import FORMATS, format_of, read
 
@@ -388,6 +388,28 @@ def test_a_later_export_that_holds_more_brings_what_is_new(tmp_path: Path) -> No
             path = examples.write(tmp_path, {"conversations.json": export}) / "conversations.json"
             assert sum(bank.remember(ALICE, session).new for session in read(path)) == new
         assert [turn.content for turn in bank.turns(ALICE, "Rent (665a6f00)")][-1] == "It rises."
+
+
+def test_a_chat_that_was_renamed_goes_on_in_its_session(tmp_path: Path) -> None:
+    later = deepcopy(examples.RENT)
+    later["title"] = "Rent and heating"
+    later["mapping"]["w"] = examples.node("w", "v", examples.chatgpt_message("w", "user", "It rises.", at=1717300000.0))
+    later["current_node"] = "w"
+    other = {**deepcopy(later), "id": "77777777"}
+    with MemoryBank.open() as bank:
+        for export in ([examples.RENT], [later, other]):
+            path = examples.write(tmp_path, {"conversations.json": export}) / "conversations.json"
+            names = [bank.remember(ALICE, session).session for session in read(path)]
+        assert names == ["Rent (665a6f00)", "Rent and heating (77777777)"]
+        assert [turn.content for turn in bank.turns(ALICE, names[0])][-1] == "It rises."
+
+
+def test_chats_that_begin_with_the_same_system_prompt_are_two_sessions() -> None:
+    prompt = Message("You are kind.", "system", id="prompt")
+    with MemoryBank.open() as bank:
+        for name in ("a", "b"):
+            said = [prompt, Message(f"Hello from {name}", id=name)]
+            assert bank.remember(ALICE, Session(name, group_messages(said, name))).session == name
 
 
 def test_a_message_that_was_edited_since_is_new_and_the_old_one_stays(tmp_path: Path) -> None:
