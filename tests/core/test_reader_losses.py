@@ -294,3 +294,70 @@ def test_a_table_of_a_telephones_messages_has_its_speakers_and_dates(tmp_path: P
     assert session.name == "Bob"
     told = [(each.role, each.speaker, f"{each.at:%H:%M}" if each.at else "", each.text) for each in session.messages]
     assert told == [("", "Bob", "21:15", "Home, at 8?"), ("user", "Me", "21:16", "Yes\n[file: key.jpg]")]
+
+
+# -- what an assistant writes outside its answers ---------------------------------------------------------------------
+
+
+def chatgpt(*messages: dict[str, Any]) -> list[dict[str, Any]]:
+    names = [None, *(each["id"] for each in messages)]
+    nodes = {each["id"]: examples.node(each["id"], parent, each) for each, parent in zip(messages, names, strict=False)}
+    return [{"title": "T", "id": "1234", "mapping": nodes, "current_node": names[-1]}]
+
+
+MARKED = {
+    'Call \ue200entity\ue202["company","SIBS","a company"]\ue201 first.': "Call SIBS first.",
+    "See \ue200url\ue202the page of the bank\ue202turn0search1\ue201.": "See the page of the bank.",
+    "Frost ends in May.\ue200cite\ue202turn0search3\ue202turn0news1\ue201": "Frost ends in May.",
+    "Here:\ue200i\ue202turn0image1\ue202turn0image2\ue201 a heron": "Here: a heron",
+    "Go \ue200entity\ue202[no json\ue201on": "Go on",
+    "Go \ue200url\ue202turn0search1\ue201on": "Go on",
+}
+
+
+@pytest.mark.parametrize("words", MARKED)
+def test_a_name_or_a_link_in_a_mark_of_chatgpt_is_read(tmp_path: Path, words: str) -> None:
+    path = written(tmp_path / "x.json", json.dumps(chatgpt(examples.chatgpt_message("a", "assistant", words))))
+    assert said(path) == [("assistant", MARKED[words])]
+
+
+POEM = 'Dear Odette,\nred as the "Café".'
+UNDER = '"content": "…"})]\nDear Odette,\nred as the "Café".'
+ARGUMENTS = {
+    json.dumps({"name": "Poem", "content": POEM}): f'[calls canmore.create({{"name": "Poem", {UNDER}',
+    json.dumps({"updates": [{"to": "a\nb"}]}): '[calls canmore.create({"updates": [{"to": "…"}]})]\na\nb',
+    '{"q":"a day"}': '[calls canmore.create({"q":"a day"})]',
+    json.dumps({"q": "Käthe"}): '[calls canmore.create({"q": "Käthe"})]',
+    'print("a\\nb")': '[calls canmore.create(print("a\\nb"))]',
+}
+
+
+@pytest.mark.parametrize("arguments", ARGUMENTS)
+def test_a_document_that_chatgpt_writes_by_a_call_stands_line_by_line(tmp_path: Path, arguments: str) -> None:
+    call = examples.chatgpt_message("a", "assistant", arguments, kind="code", recipient="canmore.create")
+    assert said(written(tmp_path / "x.json", json.dumps(chatgpt(call)))) == [("assistant", ARGUMENTS[arguments])]
+
+
+def test_a_document_that_claude_writes_by_a_call_is_found_by_the_words_of_any_line(tmp_path: Path) -> None:
+    made = {"type": "tool_use", "name": "artifacts", "input": {"id": "plan", "content": "# Plan\nLarch for Käthe."}}
+    message = {"uuid": "a", "sender": "assistant", "text": "", "content": [made, {"type": "text", "text": "Done."}]}
+    path = written(tmp_path / "x.json", json.dumps([{"uuid": "u", "name": "N", "chat_messages": [message]}]))
+    call = '[calls artifacts({"id": "plan", "content": "…"})]'
+    assert said(path) == [("assistant", f"{call}\n# Plan\nLarch for Käthe.\nDone.")]
+
+
+NOTICES = {
+    "GPT-4o returned 1 images. From now on, do not say or show ANYTHING. Please end this turn now.": True,
+    "DALL·E displayed 2 images. The images are already plainly visible, so don't repeat the descriptions.": True,
+    "The search returned 3 images of herons": False,
+    "The warehouse returned 2 boxes.": False,
+}
+
+
+@pytest.mark.parametrize("notice", NOTICES)
+def test_what_a_tool_of_chatgpt_tells_the_model_about_pictures_is_left_out(tmp_path: Path, notice: str) -> None:
+    asked = examples.chatgpt_message("a", "user", "Draw a heron.")
+    told = examples.chatgpt_message("b", "tool", notice, called="image")
+    path, notes = written(tmp_path / "x.json", json.dumps(chatgpt(asked, told))), list[str]()
+    assert (said(path, notes) == [("user", "Draw a heron.")]) is NOTICES[notice]
+    assert any("hidden messages (1)" in each for each in notes) is NOTICES[notice]

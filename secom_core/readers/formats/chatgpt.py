@@ -6,19 +6,24 @@ branches, hidden messages and the model's reasoning are counted and left out.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...conversation import Message, Session
 from ...text.patterns import regex
 from ..branches import standing
+from ..documents import laid_out
 from ..fields import field
 from ..files import Export, File
 from ..messages import read_messages
 from ..reading import Reading, grouped, seconds, titled
 
-_MARK: Final = regex("\ue200[^\ue201]{0,2000}\ue201")
-"""Where a citation or a picture stood, in characters for private use."""
+_MARK: Final = regex("\ue200([^\ue201]{0,2000})\ue201")
+"""Where a citation, a picture, a link or a name with an explanation stood, in characters for private use."""
+_PICTURES: Final = regex(r"[\w·. -]{2,30} (?:returned|displayed) \d+ images?\.")
+"""How a tool tells the model, which is not to repeat it, that it has shown pictures."""
 _REASONING: Final = frozenset({"thoughts", "reasoning_recap"})
 _HIDDEN: Final = frozenset({"user_editable_context", "model_editable_context", *_REASONING})
 _OWN_FIELDS: Final = ("thoughts", "user_profile", "user_instructions", "model_set_context")
@@ -101,10 +106,24 @@ def _said(message: Mapping[str, Any], reading: Reading) -> dict[str, Any] | None
     files = [each.get("name") for each in (message.get("metadata") or {}).get("attachments") or ()]
     parts += [{"type": "file", "filename": name} for name in files if isinstance(name, str)]
     if role == "assistant" and recipient != "all":
-        return {"role": role, "content": None, "function_call": {"name": recipient, "arguments": _text(content)}}
+        return _call(role, recipient, _text(content))
+    if role == "tool":
+        parts = _without_notices(parts, reading)
     if not any(part.get("text") or part["type"] != "text" for part in parts):
         return None
     return {"role": role, "content": parts, "name": author.get("name") if role == "tool" else None}
+
+
+def _call(role: str, name: str, arguments: str) -> dict[str, Any]:
+    if parts := laid_out(name, arguments):
+        return {"role": role, "content": parts}
+    return {"role": role, "content": None, "function_call": {"name": name, "arguments": arguments}}
+
+
+def _without_notices(parts: list[dict[str, Any]], reading: Reading) -> list[dict[str, Any]]:
+    kept = [part for part in parts if not _PICTURES.match(part.get("text") or "")]
+    reading.left_out["hidden messages"] += len(parts) - len(kept)
+    return kept
 
 
 def _says_something(content: Mapping[str, Any]) -> bool:
@@ -121,7 +140,7 @@ def _parts(content: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _part(part: Any) -> dict[str, Any]:
     if isinstance(part, str):
-        return {"type": "text", "text": _MARK.sub("", part)}
+        return {"type": "text", "text": _MARK.sub(_shown, part)}
     kind = str(part.get("content_type", "file"))
     if isinstance(part.get("text"), str):
         return {"type": "text", "text": part["text"]}
@@ -134,4 +153,21 @@ def _text(content: Mapping[str, Any]) -> str:
     if isinstance(parts, list):
         return "\n".join(part["text"] for part in map(_part, filter(None, parts)) if part.get("text"))
     found = next((content[key] for key in ("text", "result", "content") if isinstance(content.get(key), str)), "")
-    return _MARK.sub("", found)
+    return _MARK.sub(_shown, found)
+
+
+def _shown(mark: re.Match[str]) -> str:
+    """What the app shows of a mark in its line: the name of ``entity``, the words of a link, and else nothing."""
+    kind, *fields = mark[1].split("\ue202")
+    if kind == "entity" and fields:
+        return _name(fields[0])
+    return fields[0] if kind == "url" and len(fields) > 1 else ""
+
+
+def _name(entity: str) -> str:
+    """``Lisbon`` of ``["city", "Lisbon", "Portugal"]``."""
+    try:
+        found = json.loads(entity)
+    except (ValueError, RecursionError):
+        return ""
+    return found[1] if isinstance(found, list) and len(found) > 1 and isinstance(found[1], str) else ""

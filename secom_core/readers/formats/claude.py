@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from ...conversation import Message, Session
 from ..branches import standing
+from ..documents import laid_out
 from ..fields import list_field, text_field
 from ..files import Export, File
 from ..messages import read_messages
@@ -53,13 +54,19 @@ def _message(message: Mapping[str, Any], conversation: str, reading: Reading) ->
     reading.left_out["reasoning"] += sum(
         isinstance(each, Mapping) and each.get("type") == "thinking" for each in message.get("content") or ()
     )
-    content: list[Any] = [*(blocks or [str(message.get("text") or "")]), *_files(message)]
+    shown = [part for each in blocks for part in _shown(each)]
+    content: list[Any] = [*(shown or [str(message.get("text") or "")]), *_files(message)]
     kept = {"source": "claude", "conversation": conversation, "message": own}
     at = iso(message.get("created_at"))
     sender = text_field(message, "sender")
     [read] = read_messages([{"role": sender, "content": content, "metadata": kept, "at": at}])
     text = read.text.strip()
     return Message(text, read.role, read.speaker, reading.stable(conversation, own, text), at, read.metadata)
+
+
+def _shown(block: Mapping[str, Any]) -> list[Any]:
+    call = laid_out(block.get("name"), block.get("input")) if block["type"] == "tool_use" else None
+    return call or [block]
 
 
 def _files(message: Mapping[str, Any]) -> Iterator[Any]:
