@@ -39,8 +39,7 @@ def remember_(args: Namespace) -> None:
         try:
             done = [there.bank.remember(scope, session, close=not args.open) for session in bar]
         except DuplicateId as error:
-            hint = f"{error}. If it was remembered without --me {args.me}, leave --me out, or forget it first"
-            raise Refused(hint if args.me else str(error)) from error
+            raise Refused(_with_me(error, args.me)) from error
         _prepared(there.bank, scope, sum(len(each.turn_ids) for each in done if each.new))
     new = sum(each.new for each in done)
     known = sum(sizes) - new
@@ -49,6 +48,12 @@ def remember_(args: Namespace) -> None:
     besides = f", {known} known already" if known else ""
     text = f"{counted(new, 'message')} remembered{besides}, in {counted(len(names), 'session')}"
     show(args, {"new": new, "known": known, "sessions": names, "turn_ids": turn_ids}, text)
+
+
+def _with_me(error: DuplicateId, me: str | None) -> str:
+    """The error, with what may have been another role of the same message when it was remembered."""
+    way = f"without --me {me}, leave --me out" if me else "with --me NAME, give the same --me"
+    return f"{error}. If it was remembered {way}, or forget it first"
 
 
 def _prepared(bank: MemoryBank, scope: Scope, turns: int) -> None:

@@ -15,7 +15,7 @@ from ..errors import InvalidInput, InvalidTranscript, shorten
 from ..zones import zone_of
 from .files import Export, File, export_at, export_of
 from .reading import DateOrder, Reading, identified
-from .registry import Format, files_of, format_called, recognised
+from .registry import Format, files_of, format_called, left_in, recognised
 from .strangers import stranger
 
 _GUESSED: Final = frozenset({"messages", "transcript"})
@@ -84,6 +84,8 @@ def read(
         partial=partial,
         note=lambda text: (note or _LOG.warning)(_with_name(export, text)),
     )
+    if format is None and not export.is_single and (others := left_in(export, files)):
+        reading.note(f"read as {form.title}; give by themselves what else it holds: {', '.join(others)}")
     found = _sessions(export, form, files, reading, at, progress)
     return found if format is not None or form.name not in _GUESSED else _with_hint(found, form)
 

@@ -116,11 +116,13 @@ class Export:
         name: what the user called it.
         files: what it holds; those of the outermost folders first.
         is_single: whether it is one file, and neither a folder nor an archive.
+        is_folder: whether it is a folder.
     """
 
     name: str
     files: Sequence[File]
     is_single: bool = field(default=True)
+    is_folder: bool = False
 
     @property
     def stem(self) -> str:
@@ -170,7 +172,7 @@ def export_at(name: str, path: Path) -> Export:
         OSError: the path cannot be read.
     """
     if path.is_dir():
-        return Export(name, sorted(_in_folder(name, path), key=_outermost), is_single=False)
+        return Export(name, sorted(_in_folder(name, path), key=_outermost), is_single=False, is_folder=True)
     size = path.stat().st_size
     return _unpacked(name, File(path.name, size, name, lambda: path.open("rb")))
 

@@ -80,6 +80,10 @@ FORMATS: Final = (
 )
 """Every format, in the order in which a file is tried for them."""
 
+_PROMISING: Final = frozenset({".json", ".jsonl", ".txt", ".html", ".mbox", ".eml"})
+"""The endings of files that may be an export; what else lies beside one are pictures and the like."""
+_SHOWN: Final = 3
+
 
 def format_called(name: str) -> Format:
     """The format with this name.
@@ -101,6 +105,23 @@ def recognised(export: Export) -> tuple[Format, list[File]] | None:
         if each.found and (export.is_single or not each.alone) and (files := files_of(each, export)):
             return each, files
     return None
+
+
+def left_in(export: Export, files: list[File]) -> list[str]:
+    """What else an export holds that can be read, format by format; archives in an archive were sent in a chat."""
+    others = [file for file in export.files if file not in files and file.suffix in _PROMISING]
+    found = []
+    for each in FORMATS:
+        if each.found and not each.alone and (its := [file for file in others if each.reader.looks_like(file)]):
+            others = [file for file in others if file not in its]
+            found.append(f"{each.title} (--format {each.name}: {_names(its)})")
+    archives = [file for file in export.files if export.is_folder and file.suffix == ".zip"]
+    return found + ([f"archives ({_names(archives)})"] if archives else [])
+
+
+def _names(files: list[File]) -> str:
+    more = ["…"] if len(files) > _SHOWN else []
+    return ", ".join([*(file.name for file in files[:_SHOWN]), *more])
 
 
 def files_of(format: Format, export: Export) -> list[File]:

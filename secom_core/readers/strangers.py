@@ -37,7 +37,8 @@ def stranger(export: Export) -> str:
         return f"{export.name} looks like a document of Word; save the conversation as text, `Name: words` on each line"
     inner = next((file.name for file in export.files if file.suffix == ".zip"), None)
     if inner is not None:
-        return f"{export.name} holds another archive, {inner}; unpack {export.name}, and give {inner}"
+        first = "" if export.is_folder else f"unpack {export.name}, and "
+        return f"{export.name} holds another archive, {inner}; {first}give {inner}"
     return (
         f"{export.name} holds no export that is known, but {len(export.files):,} files such as {names}; give the file "
         "that holds the conversation, and say what it is with --format"

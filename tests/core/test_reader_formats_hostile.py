@@ -147,6 +147,37 @@ def test_an_archive_in_an_archive_is_named(tmp_path: Path) -> None:
         list(read(path))
 
 
+def test_an_archive_in_a_folder_is_to_be_given_itself(tmp_path: Path) -> None:
+    examples.zipped(tmp_path / "inner.zip", {"conversations.json": examples.CHATGPT})
+    with pytest.raises(InvalidTranscript, match=r"holds another archive, inner\.zip; give inner\.zip"):
+        list(read(tmp_path))
+
+
+def test_what_else_lies_in_a_folder_is_named(tmp_path: Path) -> None:
+    names, notes = ("conversations.json", "result.json", "WhatsApp Chat with Choir.txt"), list[str]()
+    examples.write(tmp_path, {name: examples.FILES[name] for name in names})
+    examples.zipped(tmp_path / "inner.zip", {"conversations.json": examples.CHATGPT})
+    assert len(list(read(tmp_path, note=notes.append))) == 2
+    told = (
+        "read as an export of ChatGPT; give by themselves what else it holds: an export of Telegram (--format telegram"
+    )
+    assert told in notes[0]
+    assert "(--format whatsapp: WhatsApp Chat with Choir.txt), archives (inner.zip)" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "hint"), [(["--me", "Ann"], [], "give the same --me"), ([], ["--me", "Ann"], "leave --me out")]
+)
+def test_a_chat_whose_owner_was_named_only_once_is_refused_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], first: list[str], then: list[str], hint: str
+) -> None:
+    chat = examples.write(tmp_path, {"WhatsApp Chat with Choir.txt": examples.ANDROID}) / "WhatsApp Chat with Choir.txt"
+    words = ["remember", str(chat), "--scope", "ann", "--store", str(tmp_path / "memory.db")]
+    assert main([*words, *first]) == 0
+    assert main([*words, *then]) == 1
+    assert hint in capsys.readouterr().err
+
+
 def test_a_locked_archive_says_so(tmp_path: Path) -> None:
     path = examples.zipped(tmp_path / "x.zip", {"conversations.json": examples.CHATGPT})
     raw = bytearray(path.read_bytes())
