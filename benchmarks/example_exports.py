@@ -147,6 +147,116 @@ CLAUDE = [
     {"uuid": "22222222-bbbb", "name": "", "created_at": "2024-06-02T08:00:00Z", "chat_messages": []},
 ]
 
+
+def deepseek_node(name: str, parent: str, second: int, children: list[str], *said: tuple[str, str]) -> dict[str, Any]:
+    fragments = [{"type": kind, "content": text} for kind, text in said]
+    at = f"2025-02-01T10:00:{second:02}.000000+08:00"
+    message = {"files": [], "model": "deepseek-reasoner", "inserted_at": at, "fragments": fragments}
+    return {"id": name, "parent": parent, "children": children, "message": message}
+
+
+DEEPSEEK = [
+    {
+        "id": "5b1e0000-1111-4aaa-8aaa-000000000001",
+        "title": "Derivatives",
+        "inserted_at": "2025-02-01T10:00:00.000000+08:00",
+        "updated_at": "2025-02-01T10:00:09.000000+08:00",
+        "mapping": {
+            "root": {"id": "root", "parent": None, "children": ["1"], "message": None},
+            "1": deepseek_node("1", "root", 1, ["2", "3"], ("REQUEST", "What is the derivative of x^3?")),
+            "2": deepseek_node("2", "1", 5, [], ("RESPONSE", "Three x squared.")),
+            "3": deepseek_node("3", "1", 9, [], ("THINK", "The power rule."), ("RESPONSE", "It is 3x^2.")),
+        },
+    }
+]
+
+
+def webui_message(name: str, parent: str | None, role: str, content: str, at: int, **more: Any) -> dict[str, Any]:
+    return {"id": name, "parentId": parent, "role": role, "content": content, "timestamp": at, **more}
+
+
+THOUGHT = (
+    '<details type="reasoning" done="true" duration="3">\n<summary>Thought for 3 seconds</summary>\n> hm\n</details>\n'
+)
+OPEN_WEBUI = [
+    {
+        "id": "7f0e0000-1111-4aaa-8aaa-000000000001",
+        "user_id": "u",
+        "title": "🌳 Trees",
+        "chat": {
+            "id": "",
+            "title": "🌳 Trees",
+            "models": ["llama3.2:latest"],
+            "history": {
+                "messages": {
+                    "a": webui_message(
+                        "a",
+                        None,
+                        "user",
+                        "Which trees like clay?",
+                        1748340000,
+                        files=[{"type": "file", "name": "bed.pdf"}],
+                    ),
+                    "b": webui_message("b", "a", "assistant", f"{THOUGHT}Alder and willow.", 1748340005),
+                    "c": webui_message("c", "a", "assistant", "Oak.", 1748340003),
+                },
+                "currentId": "b",
+            },
+            "messages": [],
+        },
+        "updated_at": 1748340065,
+        "created_at": 1748340000,
+    }
+]
+
+_CODE_ROWS: list[dict[str, Any]] = [
+    {"type": "summary", "summary": "Login", "leafUuid": "d"},
+    {
+        "type": "user",
+        "uuid": "a",
+        "parentUuid": None,
+        "message": {"role": "user", "content": "Why does the login fail?"},
+    },
+    {
+        "type": "assistant",
+        "uuid": "b",
+        "parentUuid": "a",
+        "message": {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "hm"},
+                {"type": "text", "text": "I look."},
+                {"type": "tool_use", "name": "Write", "input": {"file_path": "a.md", "content": "# Login\nIt waits."}},
+            ],
+        },
+    },
+    {
+        "type": "user",
+        "uuid": "c",
+        "parentUuid": "b",
+        "message": {"role": "user", "content": [{"type": "tool_result", "content": "written"}]},
+    },
+    {"type": "user", "uuid": "d", "parentUuid": "c", "isMeta": True, "message": {"role": "user", "content": "Caveat"}},
+    {
+        "type": "user",
+        "uuid": "e",
+        "parentUuid": "d",
+        "message": {"role": "user", "content": "<command-name>/cost</command-name>"},
+    },
+    {
+        "type": "assistant",
+        "uuid": "f",
+        "parentUuid": "e",
+        "isSidechain": True,
+        "message": {"role": "assistant", "content": [{"type": "text", "text": "of a subagent"}]},
+    },
+]
+CLAUDE_CODE = "".join(
+    json.dumps({**row, "sessionId": "5d1e2b3c", "cwd": "/home/a/shop", "timestamp": f"2025-10-01T10:00:0{second}.5Z"})
+    + "\n"
+    for second, row in enumerate(_CODE_ROWS)
+)
+
 GEMINI = [
     {
         "header": "Gemini Apps",
@@ -594,6 +704,9 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
 FILES: Mapping[str, Any] = {
     "conversations.json": CHATGPT,
     "claude.json": CLAUDE,
+    "deepseek.json": DEEPSEEK,
+    "open-webui.json": OPEN_WEBUI,
+    "5d1e2b3c.jsonl": CLAUDE_CODE,
     "MyActivity.json": GEMINI,
     "MyActivity.html": GEMINI_PAGE,
     "WhatsApp Chat with Choir.txt": ANDROID,

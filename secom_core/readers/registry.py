@@ -55,8 +55,11 @@ class Format:
 
 
 FORMATS: Final = (
+    Format("deepseek", "an export of DeepSeek", "deepseek"),
     Format("chatgpt", "an export of ChatGPT", "chatgpt"),
     Format("claude", "an export of Claude", "claude"),
+    Format("claude-code", "logs of Claude Code", "claude_code"),
+    Format("open-webui", "chats exported from Open WebUI", "open_webui"),
     Format("gemini", "the activity of Gemini from Google Takeout", "gemini"),
     Format("telegram", "an export of Telegram", "telegram"),
     Format("discord", "an export of DiscordChatExporter", "discord"),

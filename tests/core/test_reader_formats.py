@@ -83,6 +83,38 @@ EXPECTED: dict[str, tuple[str, dict[str, list[Row]]]] = {
             ]
         },
     ),
+    "deepseek.json": (
+        "deepseek",
+        {
+            "Derivatives (5b1e0000)": [
+                ("user", None, "2025-02-01 02:00:01", "What is the derivative of x^3?"),
+                ("assistant", None, "2025-02-01 02:00:09", "It is 3x^2."),
+            ]
+        },
+    ),
+    "open-webui.json": (
+        "open-webui",
+        {
+            "🌳 Trees (7f0e0000)": [
+                ("user", None, "2025-05-27 10:00:00", "Which trees like clay?\n[file: bed.pdf]"),
+                ("assistant", None, "2025-05-27 10:00:05", "Alder and willow."),
+            ]
+        },
+    ),
+    "5d1e2b3c.jsonl": (
+        "claude-code",
+        {
+            "shop (5d1e2b3c)": [
+                ("user", None, "2025-10-01 10:00:01", "Why does the login fail?"),
+                (
+                    "assistant",
+                    None,
+                    "2025-10-01 10:00:02",
+                    'I look.\n[calls Write({"file_path": "a.md", "content": "…"})]\n# Login\nIt waits.',
+                ),
+            ]
+        },
+    ),
     "MyActivity.json": (
         "gemini",
         {
@@ -332,6 +364,29 @@ def test_branches_that_were_left_hidden_messages_and_reasoning_are_counted(tmp_p
     of(tmp_path, "conversations.json", examples.CHATGPT, note=said.append)
     [told] = said
     assert told.endswith("left out: hidden messages (1), messages on other branches (2), reasoning (1)")
+
+
+@pytest.mark.parametrize(
+    ("name", "left_out"),
+    [
+        ("deepseek.json", "messages on other branches (1), reasoning (1)"),
+        ("open-webui.json", "messages on other branches (1), reasoning (1)"),
+        ("5d1e2b3c.jsonl", "hidden messages (2), messages of subagents (1), reasoning (1), results of tools (1)"),
+    ],
+)
+def test_what_is_left_out_of_a_chat_is_counted(tmp_path: Path, name: str, left_out: str) -> None:
+    said: list[str] = []
+    of(tmp_path, name, examples.FILES[name], note=said.append)
+    [told] = said
+    assert told.endswith(f"left out: {left_out}")
+
+
+def test_a_session_of_claude_code_that_was_taken_up_again_is_not_there_twice(tmp_path: Path) -> None:
+    more = {"type": "user", "uuid": "g", "parentUuid": "b", "message": {"role": "user", "content": "And now?"}}
+    files = {"5d1e2b3c.jsonl": examples.CLAUDE_CODE, "9a9a9a9a.jsonl": f"{examples.CLAUDE_CODE}{json.dumps(more)}\n"}
+    with MemoryBank.open() as bank:
+        done = [bank.remember(ALICE, each) for each in read(examples.write(tmp_path, files))]
+    assert [(each.session, each.new) for each in done] == [("shop (5d1e2b3c)", 2), ("shop (5d1e2b3c)", 1)]
 
 
 def test_without_a_current_node_the_newest_branch_stands(tmp_path: Path) -> None:
@@ -731,7 +786,8 @@ def test_a_format_that_is_named_is_read_as_it_and_what_it_looks_like_is_said(tmp
     ):
         read(path, format="telegram")
     with pytest.raises(
-        InvalidInput, match=r"no format is called 'chatgtp'; did you mean chatgpt[?] there are chatgpt, claude"
+        InvalidInput,
+        match=r"no format is called 'chatgtp'; did you mean chatgpt[?] there are deepseek, chatgpt, claude",
     ):
         read(path, format="chatgtp")
 

@@ -1,0 +1,86 @@
+"""The log of a session of Claude Code, JSON lines; also the folder of a project, with the logs of all its sessions.
+
+What the user and the model said is read, and which tools were called. What the tools gave back is left out: it is
+files and the output of commands, far longer than the talk.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from ...conversation import Message, Session
+from ...errors import InvalidTranscript
+from ...text.patterns import regex
+from ..documents import laid_out
+from ..files import Export, File
+from ..messages import read_messages
+from ..reading import Reading, grouped, iso, titled
+
+_OWN: Final = regex(r"\s*<(?:command-|local-command-|bash-|system-reminder|task-notification)")
+"""How a line begins that the program wrote in the name of the user, as of a command."""
+_SAID: Final = frozenset({"user", "assistant"})
+
+
+def looks_like(file: File) -> bool:
+    """JSON lines with a ``sessionId``, of messages that know the one before."""
+    return {"sessionId", "uuid", "parentUuid"} <= file.shape
+
+
+def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
+    """A session a log, called by the folder that was worked in and the beginning of its id."""
+    for file in files:
+        said, folder = list[Message](), ""
+        for row in _rows(file, reading):
+            folder = folder or PurePosixPath(str(row.get("cwd") or "").replace("\\", "/")).name
+            if row.get("type") in _SAID:
+                said += reading.kept(_message, row, file.shown)
+        yield grouped(titled(folder or "Claude Code", file.stem), [each for each in said if each.text])
+
+
+def _rows(file: File, reading: Reading) -> Iterator[Mapping[str, Any]]:
+    for number, line in enumerate(reading.lines(file), start=1):
+        try:
+            row = json.loads(line) if line.strip() else None
+        except (ValueError, RecursionError) as error:
+            reading.bad(InvalidTranscript(f"{file.shown}: line {number} is not JSON: {error}"))
+            continue
+        if isinstance(row, Mapping):
+            yield row
+
+
+def _message(row: Mapping[str, Any], reading: Reading) -> Message:
+    """The message of a row; without words where nothing of it is read. One that was taken over keeps its id."""
+    own, message = str(row.get("uuid") or ""), row["message"]
+    content = message.get("content")
+    blocks = [content] if isinstance(content, str) else list(content or ())
+    parts = [] if _is_hidden(row, blocks, reading) else [part for each in blocks for part in _shown(each, reading)]
+    kept = {"source": "claude-code", "message": own}
+    at = iso(row.get("timestamp"))
+    [read] = read_messages([{"role": message.get("role") or row["type"], "content": parts, "metadata": kept, "at": at}])
+    text = read.text.strip()
+    return Message(text, read.role, read.speaker, reading.stable(own, row.get("timestamp"), text), at, kept)
+
+
+def _is_hidden(row: Mapping[str, Any], blocks: list[Any], reading: Reading) -> bool:
+    if row.get("isSidechain"):
+        reading.left_out["messages of subagents"] += 1
+        return True
+    first = blocks[0] if blocks else ""
+    text = first if isinstance(first, str) else str(first.get("text") or "")
+    is_own = bool(row.get("isMeta") or row.get("isCompactSummary") or _OWN.match(text))
+    reading.left_out["hidden messages"] += is_own
+    return is_own
+
+
+def _shown(block: Any, reading: Reading) -> list[Any]:
+    kind = block.get("type") if isinstance(block, Mapping) else "text"
+    if kind in ("thinking", "redacted_thinking"):
+        reading.left_out["reasoning"] += 1
+        return []
+    if kind == "tool_result":
+        reading.left_out["results of tools"] += 1
+        return []
+    return (laid_out(block.get("name"), block.get("input")) if kind == "tool_use" else None) or [block]
