@@ -107,6 +107,7 @@ SLACK: dict[str, tuple[dict[str, Any], str]] = {
         "FWD\nBob\nThe code is 4711",
     ),
     "a preview of a link": ({"text": "see <https://x.example>", "attachments": [DISK]}, "see https://x.example"),
+    "a deleted file": ({"text": "gone", "files": [{"id": "F", "mode": "tombstone"}]}, "gone"),
     "text beside its blocks": ({"text": "the port", "blocks": BLOCKS}, "the port"),
 }
 
@@ -202,6 +203,27 @@ def test_the_address_behind_a_word_of_telegram_is_kept(tmp_path: Path) -> None:
     chat["messages"][0]["text"] = ["my ", {"type": "text_link", "text": "recipe", "href": "https://x.example/1"}, "!"]
     path = examples.write(tmp_path, {"result.json": chat}) / "result.json"
     assert said(path) == [("Ann", "my recipe (https://x.example/1)!")]
+
+
+ANSWERS = [{"text": "Saturday", "voters": 3}, {"text": ["Sun", {"type": "bold", "text": "day"}], "voters": 0}]
+TELEGRAM: dict[str, tuple[dict[str, Any], str]] = {
+    "a poll": ({"poll": {"question": "When?", "answers": ANSWERS}}, "[poll: When?]\n- Saturday\n- Sunday"),
+    "a poll without answers": ({"poll": {"question": "When?"}}, "[poll: When?]"),
+    "a list": ({"todo_list": {"title": "Pack", "items": [{"id": 1, "text": "tent"}]}}, "[to do: Pack]\n- tent"),
+    "a place": (
+        {"location_information": {"latitude": 51}, "place_name": "Café Rose", "address": "Kouter 1"},
+        "[location: Café Rose, Kouter 1]",
+    ),
+    "a point": ({"location_information": {"latitude": 51}}, "[location]"),
+}
+
+
+@pytest.mark.parametrize("case", TELEGRAM)
+def test_whatever_a_message_of_telegram_shows_is_read(tmp_path: Path, case: str) -> None:
+    given, words = TELEGRAM[case]
+    chat = telegram_chat(1, "")
+    chat["messages"][0].update(given)
+    assert said(written(tmp_path / "result.json", json.dumps(chat))) == [("Ann", words)]
 
 
 def test_what_somebody_says_twice_in_a_second_is_there_twice(tmp_path: Path) -> None:

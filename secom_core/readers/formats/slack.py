@@ -73,7 +73,8 @@ def _words(message: Mapping[str, Any], users: Mapping[str, str]) -> str:
     shown = str(message.get("text") or "") or blocks_text(message.get("blocks"))
     attached = [each for each in message.get("attachments") or () if not shown or each.get("is_share")]
     said = [shown, *map(_attached, attached)]
-    files = [f"[file: {each.get('name') or each.get('title') or ''}]" for each in message.get("files") or ()]
+    sent = (each for each in message.get("files") or () if each.get("mode") != "tombstone")
+    files = [f"[file: {each.get('name') or each.get('title') or ''}]" for each in sent]
     text = html.unescape(
         _MARK.sub(lambda mark: _named(mark[1], mark[2], mark[3], users), "\n".join(filter(None, said)))
     )

@@ -92,10 +92,12 @@ def _time(message: Mapping[str, Any], reading: Reading) -> datetime | None:
 
 def _words(message: Mapping[str, Any]) -> str:
     """The text, whose marked pieces are objects, and what was sent with it."""
-    text = message.get("text") or ""
-    pieces = text if isinstance(text, list) else [text]
-    said = "".join(_piece(piece) if isinstance(piece, Mapping) else str(piece) for piece in pieces)
-    return "\n".join(filter(None, [said, *_sent(message)]))
+    return "\n".join(filter(None, [_joined(message.get("text")), *_sent(message)]))
+
+
+def _joined(text: Any) -> str:
+    pieces = text if isinstance(text, list) else [text or ""]
+    return "".join(_piece(piece) if isinstance(piece, Mapping) else str(piece) for piece in pieces)
 
 
 def _piece(piece: Mapping[str, Any]) -> str:
@@ -115,8 +117,17 @@ def _sent(message: Mapping[str, Any]) -> Iterator[str]:
         name = message.get("file_name")
         yield f"[{medium}: {name}]" if name else f"[{medium}]"
     if isinstance(poll := message.get("poll"), Mapping):
-        yield f"[poll: {poll.get('question', '')}]"
+        yield _listed("poll", poll.get("question"), poll.get("answers"))
+    if isinstance(plan := message.get("todo_list"), Mapping):
+        yield _listed("to do", plan.get("title"), plan.get("items") or plan.get("answers"))
     if "location_information" in message:
-        yield "[location]"
+        place = ", ".join(str(message[key]) for key in ("place_name", "address") if message.get(key))
+        yield f"[location: {place}]" if place else "[location]"
     if isinstance(contact := message.get("contact_information"), Mapping):
         yield f"[contact: {contact.get('first_name', '')} {contact.get('last_name', '')}".rstrip() + "]"
+
+
+def _listed(what: str, title: Any, items: Any) -> str:
+    """``[poll: Pizza?]`` with a line for each answer. Votes are left out: they change from one export to the next."""
+    texts = [_joined(each.get("text")) for each in items or () if isinstance(each, Mapping)]
+    return "\n".join([f"[{what}: {_joined(title)}]", *(f"- {text}" for text in texts)])
