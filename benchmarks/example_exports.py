@@ -257,6 +257,27 @@ CLAUDE_CODE = "".join(
     for second, row in enumerate(_CODE_ROWS)
 )
 
+_COPILOT_ANSWER: list[dict[str, Any]] = [
+    {"kind": "thinking", "value": "A dict keeps its order."},
+    {"value": "Use `sorted` in ", "supportThemeIcons": False},
+    {"kind": "inlineReference", "inlineReference": {"scheme": "file", "path": "/home/a/shop/prices.py"}},
+    {"kind": "markdownContent", "content": {"value": "."}},
+    {"kind": "toolInvocationSerialized", "toolId": "copilot_readFile"},
+]
+COPILOT = {
+    "requesterUsername": "ann",
+    "responderUsername": "GitHub Copilot",
+    "initialLocation": "panel",
+    "requests": [
+        {
+            "requestId": "request_8c1d2e3f-1111-4aaa-8aaa-000000000001",
+            "message": {"text": "How do I sort a dict by value?", "parts": []},
+            "response": _COPILOT_ANSWER,
+            "timestamp": 1748340000000,
+        }
+    ],
+}
+
 GEMINI = [
     {
         "header": "Gemini Apps",
@@ -707,6 +728,7 @@ FILES: Mapping[str, Any] = {
     "deepseek.json": DEEPSEEK,
     "open-webui.json": OPEN_WEBUI,
     "5d1e2b3c.jsonl": CLAUDE_CODE,
+    "chat.json": COPILOT,
     "MyActivity.json": GEMINI,
     "MyActivity.html": GEMINI_PAGE,
     "WhatsApp Chat with Choir.txt": ANDROID,

@@ -59,6 +59,7 @@ FORMATS: Final = (
     Format("chatgpt", "an export of ChatGPT", "chatgpt"),
     Format("claude", "an export of Claude", "claude"),
     Format("claude-code", "logs of Claude Code", "claude_code"),
+    Format("copilot", "a chat of GitHub Copilot in VS Code", "copilot"),
     Format("open-webui", "chats exported from Open WebUI", "open_webui"),
     Format("gemini", "the activity of Gemini from Google Takeout", "gemini"),
     Format("telegram", "an export of Telegram", "telegram"),

@@ -115,6 +115,15 @@ EXPECTED: dict[str, tuple[str, dict[str, list[Row]]]] = {
             ]
         },
     ),
+    "chat.json": (
+        "copilot",
+        {
+            "chat (8c1d2e3f)": [
+                ("user", None, "2025-05-27 10:00:00", "How do I sort a dict by value?"),
+                ("assistant", None, "2025-05-27 10:00:00", "Use `sorted` in prices.py."),
+            ]
+        },
+    ),
     "MyActivity.json": (
         "gemini",
         {
@@ -371,6 +380,7 @@ def test_branches_that_were_left_hidden_messages_and_reasoning_are_counted(tmp_p
     [
         ("deepseek.json", "messages on other branches (1), reasoning (1)"),
         ("open-webui.json", "messages on other branches (1), reasoning (1)"),
+        ("chat.json", "reasoning (1)"),
         ("5d1e2b3c.jsonl", "hidden messages (2), messages of subagents (1), reasoning (1), results of tools (1)"),
     ],
 )
