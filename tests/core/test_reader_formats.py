@@ -391,6 +391,13 @@ def test_what_is_left_out_of_a_chat_is_counted(tmp_path: Path, name: str, left_o
     assert told.endswith(f"left out: {left_out}")
 
 
+def test_what_lies_beside_the_conversations_of_claude_is_named(tmp_path: Path) -> None:
+    files = {"conversations.json": examples.CLAUDE, "users.json": [{"uuid": "u"}], "projects.json": [{"uuid": "p"}]}
+    said: list[str] = []
+    list(read(examples.zipped(tmp_path / "claude.zip", files), note=said.append))
+    assert any(each.endswith("not read, as nobody said it in a chat: projects.json") for each in said)
+
+
 def test_a_session_of_claude_code_that_was_taken_up_again_is_not_there_twice(tmp_path: Path) -> None:
     more = {"type": "user", "uuid": "g", "parentUuid": "b", "message": {"role": "user", "content": "And now?"}}
     files = {"5d1e2b3c.jsonl": examples.CLAUDE_CODE, "9a9a9a9a.jsonl": f"{examples.CLAUDE_CODE}{json.dumps(more)}\n"}

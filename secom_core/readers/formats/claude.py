@@ -15,6 +15,9 @@ from ..reading import Reading, grouped, iso, titled
 
 _KINDS: Final = frozenset({"text", "tool_use", "tool_result", "image", "document"})
 
+_BESIDE: Final = ("projects.json", "memories.json")
+"""The documents and instructions of projects, and what a model noted about the user."""
+
 
 def looks_like(file: File) -> bool:
     """A JSON file whose conversations have ``chat_messages``."""
@@ -23,6 +26,8 @@ def looks_like(file: File) -> bool:
 
 def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
     """A session a conversation, called by its name and the beginning of its id."""
+    if beside := [name for name in _BESIDE if export.named(name) is not None]:
+        reading.note(f"not read, as nobody said it in a chat: {', '.join(beside)}")
     yield from reading.each_kept(_session, files)
 
 
