@@ -76,7 +76,13 @@ SENTENCE_END: Final = regex(
     r"|(?<=[。！？])[。！？]*[」』”’）]*\s*|(?<=\n)\n*\s*)"
 )
 """Where a sentence ends, with the white space after it; in any script that marks it."""
-_ABBREVIATED: Final = regex(r"(?:^|[\s(\"'])(?:[A-HJ-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Mt|vs|ca|approx|e\.g|i\.e|z\.B)\.$")
+_ABBREVIATED: Final = regex(
+    r"(?:^|[\s(\"'„])(?:[A-HJ-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Mt|vs|ca|approx|e\.g|i\.e|z\.B|d\.h|u\.a"
+    r"|Hr|bzw|vgl|Vgl|ggf|evtl|inkl|Sra|Dra)\.$"
+)
+_ONE_LETTER: Final = regex(r"(?:^|[\s(\"'„])([a-zäöü]\.\s?)?[a-zäöü]\.$")
+_NUMBERED: Final = (" No.", " Nr.", "(No.", "(Nr.", " Abs.", " Art.", " Abb.", " Kap.", " Fig.", " Tab.", " pp.")
+"""What a number stands behind."""
 _SHORT: Final = 32  # letters; a longer piece is no word that comes again, and is not kept
 _MOST_WORDS: Final = 1 << 15
 _local = threading.local()
@@ -238,7 +244,7 @@ def sentences(text: str) -> list[str]:
 def _abbreviated(text: str, end: re.Match[str]) -> bool:
     before = text[max(0, end.start() - 8) : end.end()].rstrip()
     after = text[end.end() : end.end() + 1]
-    if before.endswith((" No.", " Nr.", "(No.")):
+    if before.endswith(_NUMBERED):
         return after.isdigit()
     if before.endswith((".m.", ".M.")):
         return after.islower()
@@ -246,6 +252,9 @@ def _abbreviated(text: str, end: re.Match[str]) -> bool:
         _GERMAN_MONTH.match(text, end.end()) or (after.islower() and _ORDINAL.search(before))
     ):
         return True
+    if (letters := _ONE_LETTER.search(before)) is not None:
+        # "z. B. Fett", "d. h. Fett", "p. 12", but "plan b. Then".
+        return letters[1] is not None or not after.isupper() or text[end.end() + 1 : end.end() + 2] == "."
     return _ABBREVIATED.search(before) is not None
 
 

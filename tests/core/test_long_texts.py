@@ -15,7 +15,7 @@ from secom_core.conversation import Message, Turn
 from secom_core.memory import CUT, Hit, Memory, Passage, excerpt, passages_of
 from secom_core.text import passages
 from secom_core.text.passages import LEAST, MOST, passage_spans
-from secom_core.text.terms import count_tokens
+from secom_core.text.terms import count_tokens, sentences
 
 PROSE = "The ferry leaves at nine and takes the long way round the island. "
 CODE = "```python\ndef area(width, height):\n    return width * height\n```\n"
@@ -61,6 +61,22 @@ def test_spans_cover_any_text_and_none_is_long(text: str) -> None:
 @pytest.mark.parametrize("text", ["", " ", "\n\n\n", " \t " * 900, "Hello.", PROSE * 5, "短い文。" * 20])
 def test_a_text_that_fits_is_one_passage(text: str) -> None:
     assert passage_spans(text) == [(0, len(text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Öl ist z. B. billig. Fett nicht.", ["Öl ist z. B. billig.", "Fett nicht."]),
+        ("Öl, d. h. Fett, vgl. Abb. 3. Ja.", ["Öl, d. h. Fett, vgl. Abb. 3.", "Ja."]),
+        ("Hr. Falk kam. Er ging.", ["Hr. Falk kam.", "Er ging."]),
+        ("La Sra. Gómez vive aquí. Ya.", ["La Sra. Gómez vive aquí.", "Ya."]),
+        ("See p. 12 and Fig. 3. Then go.", ["See p. 12 and Fig. 3.", "Then go."]),
+        ("I take plan b. Then I go.", ["I take plan b.", "Then I go."]),
+        ("Er ist von dieser Art. Gut.", ["Er ist von dieser Art.", "Gut."]),
+    ],
+)
+def test_the_full_stop_of_an_abbreviation_ends_no_sentence(text: str, found: list[str]) -> None:
+    assert sentences(text) == found
 
 
 def test_passages_of_prose_are_neither_short_nor_cut_within_sentences() -> None:
