@@ -12,7 +12,7 @@ import numpy as np
 from ..protocols import TokenCounter
 from ..text.captions import has_cues
 from ..text.passages import Span, blocks
-from ..text.terms import SENTENCE_END
+from ..text.terms import sentence_spans
 
 _CUE_END: Final = re.compile(r"\n[ \t\r]*\n")
 _LINE_END: Final = re.compile(r"\n")
@@ -145,5 +145,6 @@ def _divisions(text: str, start: int, stop: int) -> Iterator[list[Span]]:
     if has_cues(piece):
         yield cut_at(_CUE_END, text, start, stop)
     yield [(start + first, start + last) for first, last, _ in blocks(piece)]
-    for ends in (_LINE_END, SENTENCE_END, _WORD_END):
-        yield cut_at(ends, text, start, stop)
+    yield cut_at(_LINE_END, text, start, stop)
+    yield sentence_spans(text, start, stop)
+    yield cut_at(_WORD_END, text, start, stop)

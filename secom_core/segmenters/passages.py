@@ -19,8 +19,9 @@ from ..memory import check_partition
 from ..protocols import Segmenter, TokenCounter
 from ..text.captions import captions, is_captions
 from ..text.passages import Span, blocks
-from ..text.terms import SENTENCE_END, count_tokens
-from .filling import cut_at, filled
+from ..text.terms import count_tokens
+from .filling import filled
+from .sentences import document_sentences
 
 _LABEL: Final = re.compile(
     # Before a name may stand a byte order mark, or a mark of the direction in which it is read.
@@ -28,7 +29,6 @@ _LABEL: Final = re.compile(
     r"(?P<name>[^\W\d_][^\n:：\[\](){}<>]{0,40}?)[ \t]*[:：](?:[ \t\r\xa0]|$|(?<=：))",
     re.M,
 )
-_WHOLE: Final = ("code", "table")
 _TERMS: Final = 8
 """From how many labels on it tells that nearly none of them comes again."""
 _ROLES: Final = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "system": "system"}
@@ -137,12 +137,7 @@ def _message(name: str, words: str) -> Message:
 
 def _sentences(text: str) -> list[Passage]:
     """The sentences, each block of code and each table whole."""
-    pieces = (
-        span
-        for start, stop, kind in blocks(text)
-        for span in ([(start, stop)] if kind in _WHOLE else cut_at(SENTENCE_END, text, start, stop))
-    )
-    starts = [start for start, stop in pieces if text[start:stop].strip()]
+    starts = [start for start, stop in document_sentences(text) if text[start:stop].strip()]
     return [
         Passage(Turn((Message(text[start:stop].strip(), role=""),), index=place), start, stop)
         for place, (start, stop) in enumerate(pairwise([0, *starts[1:], len(text)]))

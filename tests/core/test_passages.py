@@ -59,6 +59,50 @@ def test_prose_is_cut_into_sentences_and_a_lone_colon_makes_no_transcript() -> N
     assert pieces(text) == ["It rains. ", "Nobody came!\n\n", "Note: this. ", "今日は雨。", "明日は？", "晴れ"]
 
 
+PAGE = """The harbour has two cranes, and each of them is in-
+spected by the crew in spring and again in autumn, before
+Marta Falk and her men come. What they find is written in
+the log. The cranes stand still on holidays.
+
+Nobody works at night, when the gates of the harbour are
+locked.
+"""
+
+
+def test_a_line_that_was_broken_to_fit_the_page_ends_no_sentence() -> None:
+    assert "".join(pieces(PAGE)) == PAGE
+    assert [" ".join(piece.split()) for piece in pieces(PAGE)] == [
+        "The harbour has two cranes, and each of them is in- spected by the crew in spring and again in autumn, before "
+        "Marta Falk and her men come.",
+        "What they find is written in the log.",
+        "The cranes stand still on holidays.",
+        "Nobody works at night, when the gates of the harbour are locked.",
+    ]
+    ends = [PAGE[:b].rstrip()[-1] for _, b in segment_spans(PAGE, LexicalSegmenter(), limit=160, counter=len)]
+    assert len(ends) > 1
+    assert set(ends) == {"."}
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("# The harbour and its two old cranes\nthe harbour has two cranes", 2),
+        ("The harbour has two cranes in the north\n\nthe other one is in the south", 2),
+        ("milk and bread\nbutter and eggs", 2),
+        ("The harbour has two cranes in the north\n- and a ferry in the south", 2),
+        ("The crane of the harbour is from 1950\nMarta came\nThe ferry of the harbour is from the year 1960", 3),
+        ("The harbour has two cranes in the north:\nthe old and the new", 2),
+        ("- The harbour has two cranes, which were\n  built in 1950.\n- The ferry is new.", 2),
+        ("1. Open the valve.\n2. Close the gate.", 2),
+        ("(a) the valve\n(b) the gate", 2),
+        ("We paid for the crane in 1950. It fell.", 2),
+    ],
+)
+def test_what_ends_with_its_line_and_what_does_not(text: str, count: int) -> None:
+    assert len(pieces(text)) == count
+    assert "".join(pieces(text)) == text
+
+
 def test_blank_text_has_no_passages() -> None:
     assert passages("") == passages(" \n\t") == []
     assert segment_spans(" \n", WholeSession()) == []
@@ -72,6 +116,7 @@ def test_odd_text_is_cut_in_no_time() -> None:
         "\n" * 50_000 + "x",
         "Ann:" * 20_000,
         ("a" * 30 + " " * 99) * 400,
+        ("a" * 40 + "\n" + " " * 40) * 2_000,
     ]
     began = time.perf_counter()
     for text in odd:
