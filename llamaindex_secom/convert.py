@@ -49,8 +49,8 @@ _UNNAMED: Final = "input_document"
 """What the framework calls a document that has no title."""
 _STEP: Final = re.compile(r"\s*^[ \t]*Thought:.*?^[ \t]*(Action|Answer):[ \t]*", re.M | re.S)
 _THOUGHT: Final = re.compile(r"^[ \t]*Thought:", re.M)
-# Only names in single braces are filled in by the prompt templates of chat engines; code and JSON stay as they are.
-_TEMPLATE_NAME: Final = re.compile(r"\{([^\W\d][\w.]*)\}")
+# Context chat engines make prompt templates of messages, and fill in these names; all else stays as it was said.
+_TEMPLATE_NAME: Final = re.compile(r"\{(context_str|context_msg|query_str|existing_answer)\}")
 
 
 def text_of(chat: ChatMessage, *, tools: bool = False) -> str:
@@ -371,7 +371,7 @@ def copied(chat: ChatMessage) -> ChatMessage:
 
 
 def escape_braces(text: str) -> str:
-    """Write ``{name}`` as ``{ name }``, which no prompt template fills in."""
+    """Write ``{query_str}`` and the other names that chat engines fill in as ``{ query_str }``, which they do not."""
     return _TEMPLATE_NAME.sub(r"{ \1 }", text)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime, timezone
+from typing import Any
 
 import pytest
 
@@ -20,9 +21,12 @@ from llama_index.core.base.llms.types import (
     ThinkingBlock,
     ToolCallBlock,
 )
+from llama_index.core.chat_engine import ContextChatEngine
+from llama_index.core.llms import MockLLM
 from llama_index.core.schema import MetadataMode
 from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
+from llamaindex_secom import SecomRetriever
 from llamaindex_secom.convert import (
     answer_of,
     escape_braces,
@@ -36,6 +40,7 @@ from llamaindex_secom.convert import (
     turn_ids_of,
     without_recalled,
 )
+from secom_core.bank import MemoryBank
 from secom_core.context.block import render
 from secom_core.conversation import Message, Turn, as_turns, group_messages
 from secom_core.errors import InvalidInput
@@ -172,9 +177,24 @@ def test_a_users_own_tags_stay() -> None:
     assert to_messages([ChatMessage(content=words)])[0].text == words
 
 
-def test_pitfall_12_names_in_single_braces_are_broken() -> None:
-    assert escape_braces("{context_str} {a.b} {{query_str}}") == "{ context_str } { a.b } {{ query_str }}"
-    assert escape_braces('{"a": 1} {0} {} f(x) {') == '{"a": 1} {0} {} f(x) {'
+def test_pitfall_12_names_that_chat_engines_fill_in_are_broken() -> None:
+    assert escape_braces("{context_str} {context_msg}") == "{ context_str } { context_msg }"
+    assert escape_braces("{{query_str}} {existing_answer}") == "{{ query_str }} { existing_answer }"
+
+
+@pytest.mark.parametrize("text", ['{"a": 1} {0} {} f(x) {', "f'Dear {name}'", "{ query_str }", "/users/{id}/{a.b}"])
+def test_all_else_in_braces_stays_as_it_was_said(text: str) -> None:
+    assert escape_braces(text) == text
+
+
+def test_these_are_the_names_that_chat_engines_fill_in() -> None:
+    with MemoryBank.open() as bank:
+        engine = ContextChatEngine.from_defaults(retriever=SecomRetriever(bank, ("a",)), llm=MockLLM())
+    made: Any = engine._get_response_synthesizer([])
+    templates = (made._text_qa_template, made._refine_template)
+    names = {name for template in templates for name in template.template_vars}
+    assert all(escape_braces(f"{{{name}}}") == f"{{ {name} }}" for name in names)
+    assert names == {"context_str", "context_msg", "query_str", "existing_answer"}
 
 
 def hit() -> Hit:
