@@ -61,6 +61,9 @@ _FOREIGN: Final = {
     "embed_model": ("bank", "models belong to the bank: MemoryBank.open(embedder=LlamaIndexEmbedder(embed_model))"),
     "citations": ("bank", "SecomMemory(citations=True) or a CitationReward takes in what answers cite"),
     "memory_blocks": ("layers", "layers take part in a recall; blocks belong into the framework's own Memory"),
+    "chunk_overlap": ("chunk_size", "segments do not overlap; chunk_size alone sets their length"),
+    "separator": ("segmenter", "text is cut where the subject changes; segmenter= takes another way to cut"),
+    "paragraph_separator": ("segmenter", "text is cut where the subject changes; segmenter= takes another way to cut"),
     "token_flush_size": ("token_limit", "the window is what token_limit leaves beside token_budget"),
     "chat_history_token_ratio": ("token_limit", "the window is what token_limit leaves beside token_budget"),
 }

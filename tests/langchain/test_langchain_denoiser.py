@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
 
 from langchain_core.documents import BaseDocumentTransformer, Document
+from langchain_core.runnables import RunnableLambda
 
 from langchain_secom import LLMLinguaDenoiser
 from langchain_secom.denoiser import ORIGINAL_TEXT
@@ -43,6 +44,21 @@ async def test_sync_and_async_transforms_agree_and_keep_ids_metadata_and_order()
     assert [(each.id, each.page_content) for each in done] == [("d1", "Bello"), ("d2", "   "), ("d3", "Bread")]
     assert done[0].metadata == {"source": "chat", "tags": ["a"], ORIGINAL_TEXT: "Bello barks a lot"}
     assert list(await denoiser.atransform_documents(documents)) == done
+
+
+async def test_it_is_the_compressor_of_a_retriever() -> None:
+    retrievers = pytest.importorskip("langchain_classic.retrievers")
+    found: RunnableLambda[str, list[Document]] = RunnableLambda(lambda query: given())
+    shorter = retrievers.ContextualCompressionRetriever(
+        base_compressor=LLMLinguaDenoiser(FirstWord()), base_retriever=found
+    )
+    assert [each.page_content for each in shorter.invoke("Bello")] == ["Bello", "   ", "Bread"]
+    assert await shorter.ainvoke("Bello") == shorter.invoke("Bello")
+
+
+def test_a_misspelt_argument_is_refused() -> None:
+    with pytest.raises(TypeError, match="original"):
+        LLMLinguaDenoiser(FirstWord(), original="raw")  # type: ignore[call-arg]
 
 
 def test_the_documents_given_are_not_changed() -> None:

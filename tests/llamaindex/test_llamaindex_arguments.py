@@ -106,6 +106,8 @@ def test_a_misspelt_argument_is_refused_with_the_one_that_is_meant(bank: MemoryB
         ("memory_tools", "similarity_top_k", "takes no similarity_top_k: k says how many memories come back at most"),
         ("CitationReranker", "top_k", "takes no top_k: is top_n meant?"),
         ("SegmentTextSplitter", "overlap", "takes no overlap: it takes segmenter, chunk_size, model_version"),
+        ("SegmentTextSplitter", "chunk_overlap", "takes no chunk_overlap: segments do not overlap"),
+        ("SegmentTextSplitter", "separator", "takes no separator: text is cut where the subject changes"),
     ],
 )
 def test_a_foreign_name_gets_a_hint(bank: MemoryBank, name: str, argument: str, message: str) -> None:
