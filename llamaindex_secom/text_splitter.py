@@ -34,6 +34,8 @@ from .models import as_chat_model, as_embedder, check_version, version_of
 from .pickling import check_pickled_whole
 
 _NAMESPACE: Final = uuid.UUID("9c1d5b0e-6a0f-5b7c-8f43-746f70696373")
+_CHUNK_SIZE: Final = 1024
+"""What the framework's own splitters take too: models that embed do not read much longer texts."""
 _OURS: Final = ("session", "turn_ids", "speakers", "begin", "end")
 
 
@@ -49,7 +51,7 @@ class _SegmentParser(NodeParser):
 
     segmenter: Any = Field(default=None, exclude=True, description="Cuts the turns or sentences into segments.")
     chunk_size: int | None = Field(
-        default=None, description="The longest node in tokens; documents that are no transcripts fill it.", ge=1
+        default=_CHUNK_SIZE, description="The longest node in tokens; documents that are no transcripts fill it.", ge=1
     )
     model_version: str = Field(default="", description="Identifies the segmenter for the ingestion cache.")
 
@@ -57,7 +59,7 @@ class _SegmentParser(NodeParser):
         self,
         segmenter: Segmenter | None = None,
         *,
-        chunk_size: int | None = None,
+        chunk_size: int | None = _CHUNK_SIZE,
         model_version: str = "",
         **fields: Unpack[ParserFields],
     ) -> None:
@@ -94,7 +96,7 @@ class _SegmentParser(NodeParser):
         *,
         embed_model: BaseEmbedding | Embedder | None = None,
         llm: LLM | ChatModel | None = None,
-        chunk_size: int | None = None,
+        chunk_size: int | None = _CHUNK_SIZE,
         model_version: str = "",
         **fields: Unpack[ParserFields],
     ) -> Self:
@@ -104,7 +106,7 @@ class _SegmentParser(NodeParser):
             segmenter: cuts into segments; `LexicalSegmenter`, which needs no model, where nothing is given.
             embed_model: cut where the meaning changes, by `EmbeddingSegmenter`.
             llm: have a language model cut, by `ZeroShotSegmenter`.
-            chunk_size: the longest segment in tokens; no limit unless given.
+            chunk_size: the longest node in tokens; ``None`` makes each segment a node, however long.
             model_version: identifies the segmenter for caches; its class and settings unless given.
             **fields: those of ``NodeParser``.
 
@@ -179,9 +181,10 @@ class SegmentTextSplitter(_SegmentParser, TextSplitter):
 
     Args:
         segmenter: cuts into segments; `LexicalSegmenter`, which needs no model, unless given.
-        chunk_size: the longest node in tokens; a node a segment unless given. A longer segment is cut again, and the
-            segments of a document that is no transcript, such as Markdown, are put together as far as they fit: it is
-            cut before headings, where the subject changes and between paragraphs, and code between fences stays whole.
+        chunk_size: the longest node in tokens. A longer segment is cut again, and the segments of a document that is no
+            transcript, such as Markdown, are put together as far as they fit: it is cut before headings, where the
+            subject changes and between paragraphs, and code between fences stays whole. ``None`` makes each segment a
+            node, however long or short.
         model_version: identifies the segmenter for caches; its class and settings unless given.
     """
 
@@ -190,7 +193,7 @@ class SegmentTextSplitter(_SegmentParser, TextSplitter):
         self,
         segmenter: Segmenter | None = None,
         *,
-        chunk_size: int | None = None,
+        chunk_size: int | None = _CHUNK_SIZE,
         model_version: str = "",
         **fields: Unpack[ParserFields],
     ) -> None:
@@ -222,7 +225,8 @@ class SegmentNodeParser(_SegmentParser):
 
     Args:
         segmenter: cuts into segments; `LexicalSegmenter`, which needs no model, unless given.
-        chunk_size: the longest segment in tokens; no limit unless given. A document that is a turn is never cut.
+        chunk_size: the longest node in tokens; ``None`` makes each segment a node, however long. A document that is a
+            turn is never cut.
         model_version: identifies the segmenter for caches; its class and settings unless given.
     """
 
@@ -231,7 +235,7 @@ class SegmentNodeParser(_SegmentParser):
         self,
         segmenter: Segmenter | None = None,
         *,
-        chunk_size: int | None = None,
+        chunk_size: int | None = _CHUNK_SIZE,
         model_version: str = "",
         **fields: Unpack[ParserFields],
     ) -> None:

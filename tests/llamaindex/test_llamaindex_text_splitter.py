@@ -217,6 +217,33 @@ def test_roles_of_chat_messages_are_roles_and_no_session_is_none() -> None:
     assert (node.metadata["session"], node.metadata["speakers"]) == ("", '["user", "assistant"]')
 
 
+@pytest.mark.parametrize("kind", [SegmentTextSplitter, SegmentNodeParser])
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        ("\n\n".join(f"# Part {n}\n\n- a pump\n- a valve\n\nAll of hall {n}." for n in range(300)), 100),
+        ("{" + ", ".join(f'"k{n}": "hall {n}"' for n in range(2000)) + "}", 100),
+        ("\n".join(f"{name}: The pump of hall {n} leaks." for n in range(400) for name in ("Ann", "Bob")), 1),
+    ],
+    ids=["Markdown", "JSON", "transcript"],
+)
+def test_nodes_of_a_long_document_fit_a_model(
+    kind: type[SegmentTextSplitter | SegmentNodeParser], text: str, least: int
+) -> None:
+    sizes = [count_tokens(node.get_content()) for node in kind().get_nodes_from_documents([Document(text=text)])]
+    assert least <= min(sizes) <= max(sizes) <= 1024
+
+
+def test_each_segment_is_a_node_where_no_length_is_wanted() -> None:
+    words = ["The pump leaks. ", "The valve is new. ", "The crew comes. ", "It rains."]
+    assert SegmentTextSplitter(FixedSize(2), chunk_size=None).split_text("".join(words)) == [
+        "The pump leaks. The valve is new. ",
+        "The crew comes. It rains.",
+    ]
+    [whole] = SegmentNodeParser(WholeRun(), chunk_size=None).get_nodes_from_documents([Document(text="word " * 3000)])
+    assert count_tokens(whole.get_content()) > 1024
+
+
 def test_chunk_size_bounds_topics_of_turns() -> None:
     nodes = SegmentNodeParser(WholeRun(), chunk_size=30).get_nodes_from_documents(turn_documents())
     assert len(nodes) > 3
