@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 import re
+import sys
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Final
 
 from ..errors import InvalidInput
 from ..protocols import Statistics
+from ..text.passages import Span, blocks
+from ..text.patterns import regex
 from ..text.terms import is_stopword, latin_language_of, terms, word_spans
 from .phrases import FILLER_RUN, FILLERS, NEGATION_CHARACTERS, NEGATIONS, TIMES
 
@@ -29,6 +33,9 @@ _LONGEST_FILLER: Final = max(map(len, FILLERS))
 _ENDS: Final = re.compile(r"[.!?…。！？؟।]+")
 _CLOSES: Final = re.compile(r"""[,.;:!?…%)\]}"'”’»。，、；：！？」』）】؟،।]+""")
 _OPENS: Final = re.compile(r"(?<=\s)[^\w\s]+$")
+_BLOCKS: Final = ("code", "table")
+_BLOCK: Final = regex(r"^[ \t]*(?:```|~~~|\|)", re.M)
+_IN_LINE: Final = regex(r"`[^`\n]+`|https?://[^\s<>\"]+[^\s<>\".,;:!?)\]'。、]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +54,9 @@ class Informativeness:
     """Drops greetings, fillers and the least informative words of a text; needs no model.
 
     A word is worth its idf in the scope: a word of every turn does not tell turns apart. Function words are worth
-    little everywhere. Names, numbers, dates and negations always stay. In Chinese and Japanese, which write no space
-    between words, characters that often stand together in the scope are taken for one word. What stays keeps its
-    order, spelling and punctuation; a text of which nothing would be left stays whole.
+    little everywhere. Names, numbers, dates, negations, links, code and tables always stay. In Chinese and Japanese,
+    which write no space between words, characters that often stand together in the scope are taken for one word. What
+    stays keeps its order, spelling and punctuation; a text of which nothing would be left stays whole.
 
     Without statistics, or with those of fewer than 20 turns, only fillers and function words go.
 
@@ -102,11 +109,14 @@ def _idf(scope: Statistics, term: str) -> float:
 
 
 def _weighed(text: str, scope: Statistics | None) -> Iterator[_Word]:
-    spans = word_spans(text)
+    whole = _whole(text)
+    spans = _words_around(word_spans(text), whole)
     fillers = _filler_places(text, spans)
     language = latin_language_of(text)
     for place, (start, stop) in enumerate(spans):
-        if place in fillers:
+        if (start, stop) in whole:
+            yield _Word(start, stop, math.inf)
+        elif place in fillers:
             yield _Word(start, stop, -1.0)
         elif _IDEOGRAPHS.fullmatch(text, start, stop):
             yield from _weighed_run(text, start, stop, scope)
@@ -114,6 +124,25 @@ def _weighed(text: str, scope: Statistics | None) -> Iterator[_Word]:
             yield _Word(start, stop, math.inf)
         else:
             yield _Word(start, stop, _worth(text[start:stop], language, scope))
+
+
+def _whole(text: str) -> dict[Span, None]:
+    """What is code, a table or a link, in order: without some of its words it is none any more."""
+    lines = blocks(text) if _BLOCK.search(text) else ()
+    large = [(start, start + len(text[start:stop].rstrip())) for start, stop, kind in lines if kind in _BLOCKS]
+    small = (found.span() for found in _IN_LINE.finditer(text))
+    apart = [span for span in small if not any(start < span[1] and span[0] < stop for start, stop in large)]
+    return dict.fromkeys(sorted([*large, *apart]))
+
+
+def _words_around(words: Sequence[Span], whole: Collection[Span]) -> list[Span]:
+    """The words, each of the spans in place of the words in it."""
+    if not whole:
+        return list(words)
+    edges = [edge for span in whole for edge in span] + [sys.maxsize]
+    places = (bisect_right(edges, start) for start, _ in words)
+    outside = (not place % 2 and edges[place] >= stop for (_, stop), place in zip(words, places, strict=True))
+    return sorted([*whole, *compress(words, outside)])
 
 
 def _filler_places(text: str, spans: Sequence[tuple[int, int]]) -> set[int]:

@@ -102,6 +102,38 @@ def test_names_numbers_dates_and_negations_stay(text: str, protected: list[str],
             assert part in key
 
 
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "```python\nif x is None and all(y for y in z):\n    return it  # is it for the best?\n```",
+        "~~~\nis it the one that was in it?",
+        "| it | is the |\n|----|--------|\n| of | that is it |",
+        "`for x in the_list`",
+        "https://a.example/the/of/is/it.html",
+        "看https://a.example/is?the=it",
+    ],
+)
+@pytest.mark.parametrize("scope", [None, scope_of("it is the best for this"), scope_of("x in the list of it")])
+def test_code_tables_and_links_stay_whole(whole: str, scope: BM25 | None) -> None:
+    text = f"This is what it is for the crew:\n\n{whole}\n\nAnd the rest of it is as it was."
+    key = denoised(text, scope=scope)
+    assert whole in key
+    assert len(key) < len(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["it is a ` in the text of it", "the https of it is in the link", "this | crew | is | in it"]
+)
+def test_what_only_looks_like_code_is_denoised(text: str) -> None:
+    assert len(words(denoised(text))) < len(words(text))
+
+
+@pytest.mark.parametrize("text", ["itéhttps://a.example/x is it", "a`b c`d is the `", "``` it is\n```", "|"])
+def test_nothing_is_said_twice(text: str) -> None:
+    key = denoised(text, 0.5)
+    assert all(key.count(word) <= text.count(word) for word in words(text))
+
+
 def test_without_a_scope_only_fillers_and_function_words_go() -> None:
     text = "well we saw marmots eat the paella of our neighbours, thanks"
     assert denoised(text, 0.1) == denoised(text, 0.1, scope_of("marmots eat paella", times=10))
