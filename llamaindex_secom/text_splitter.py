@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any, Final
 
@@ -34,6 +34,11 @@ from .models import as_chat_model, as_embedder, check_version, version_of
 from .pickling import check_pickled_whole
 
 _NAMESPACE: Final = uuid.UUID("9c1d5b0e-6a0f-5b7c-8f43-746f70696373")
+_SESSIONS: Final = ("session", "session_id")
+_TALKING: Final = frozenset(
+    {*(role.value for role in MessageRole), "human", "ai", "bot", "agent", "customer", "client", "support", ""}
+)
+"""The roles of those who talk with each other."""
 _CHUNK_SIZE: Final = 1024
 """What the framework's own splitters take too: models that embed do not read much longer texts."""
 _OURS: Final = ("session", "turn_ids", "speakers", "begin", "end")
@@ -216,12 +221,13 @@ class SegmentTextSplitter(_SegmentParser, TextSplitter):
 class SegmentNodeParser(_SegmentParser):
     """Parses conversations into one node for each segment.
 
-    Documents that are one message each (``role`` or ``speaker`` in their metadata, and ``session``, ``timestamp`` if
-    known) are joined: neighbours of one session are cut into segments, and each node holds the turns of a segment with
-    their speakers. Its metadata are ``turn_ids`` (the ids of the documents) and ``speakers`` as JSON, ``begin`` and
-    ``end``, and what the documents have in common; its source is the first of them. Any other document is cut as
-    `SegmentTextSplitter` does. An ``IngestionPipeline`` with a docstore deletes all of a segment if its first message
-    was edited, and passes only that message on again: there, make one document of each conversation.
+    Documents that are one message each (``speaker`` in their metadata, or a ``role`` such as ``"user"`` or together
+    with a ``session``, and ``timestamp`` if known) are joined: neighbours of one session are cut into segments, and
+    each node holds the turns of a segment with their speakers. Its metadata are ``turn_ids`` (the ids of the documents)
+    and ``speakers`` as JSON, ``begin`` and ``end``, and what the documents have in common; its source is the first of
+    them. Any other document is cut as `SegmentTextSplitter` does. An ``IngestionPipeline`` with a docstore deletes all
+    of a segment if its first message was edited, and passes only that message on again: there, make one document of
+    each conversation.
 
     Args:
         segmenter: cuts into segments; `LexicalSegmenter`, which needs no model, unless given.
@@ -310,12 +316,20 @@ def _segmenter_from(embed_model: BaseEmbedding | Embedder | None, llm: LLM | Cha
 
 def _run_key(document: BaseNode) -> tuple[str] | None:
     """The session of a document that is a message; nothing for other documents."""
-    is_turn = "role" in document.metadata or "speaker" in document.metadata
-    return (_session(document),) if is_turn else None
+    return (_session(document),) if _is_turn(document.metadata) else None
+
+
+def _is_turn(metadata: Mapping[str, Any]) -> bool:
+    """Whether a document is a message: a role may also be whose rights it takes to read a document."""
+    if "speaker" in metadata or "role" not in metadata:
+        return "speaker" in metadata
+    role = metadata["role"]
+    name = str(role.value if isinstance(role, MessageRole) else role).strip().casefold()
+    return name in _TALKING or any(metadata.get(key) is not None for key in _SESSIONS)
 
 
 def _session(document: BaseNode) -> str:
-    named = (document.metadata.get(key) for key in ("session", "session_id"))
+    named = (document.metadata.get(key) for key in _SESSIONS)
     return next((str(name) for name in named if name is not None), "")
 
 

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
-from llama_index.core.llms import ChatMessage
+from llama_index.core.llms import ChatMessage, MessageRole
 from llama_index.core.node_parser import NodeParser, TextSplitter
 from llama_index.core.schema import (
     Document,
@@ -242,6 +243,26 @@ def test_each_segment_is_a_node_where_no_length_is_wanted() -> None:
     ]
     [whole] = SegmentNodeParser(WholeRun(), chunk_size=None).get_nodes_from_documents([Document(text="word " * 3000)])
     assert count_tokens(whole.get_content()) > 1024
+
+
+@pytest.mark.parametrize(
+    ("metadata", "joined"),
+    [
+        ({"role": "admin"}, False),
+        ({"role": "engineer", "session": None}, False),
+        ({"role": "Human"}, True),
+        ({"role": MessageRole.ASSISTANT}, True),
+        ({"role": "engineer", "session": "s1"}, True),
+        ({"speaker": "Ann", "role": "engineer"}, True),
+        ({"speaker": "Ann"}, True),
+    ],
+)
+def test_a_role_that_may_read_a_document_makes_it_no_message(metadata: dict[str, Any], joined: bool) -> None:
+    documents = [Document(text=text, metadata=metadata) for text in ("# Pumps\n\nThey leak.", "# Cranes\n\nThey lift.")]
+    nodes = SegmentNodeParser(WholeRun()).get_nodes_from_documents(documents)
+    assert len(nodes) == (1 if joined else 2)
+    assert joined or [node.get_content() for node in nodes] == [document.text for document in documents]
+    assert joined or [node.metadata for node in nodes] == [metadata, metadata]
 
 
 def test_chunk_size_bounds_topics_of_turns() -> None:
