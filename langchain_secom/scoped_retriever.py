@@ -3,19 +3,33 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from inspect import signature
+from typing import Any, Final, Literal
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, run_in_executor
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Scope
+from secom_core.errors import InvalidInput
 
 from .scopes import ScopePart, bound_scope, scope_in, scope_of
+
+_FOREIGN: Final = {
+    "search_kwargs": ("k", "k and token_budget say how much comes back, and where filters it"),
+    "search_type": ("only_relevant", "there is one way to search; only_relevant leaves out what does not answer"),
+    "score_threshold": ("only_relevant", "only_relevant leaves out what does not answer"),
+    "similarity_top_k": ("k", "k says how many documents come back at most"),
+    "top_k": ("k", "k says how many documents come back at most"),
+    "filter": ("where", "where filters, and langchain_secom.filters.where_of makes it of a vector store's filter"),
+    "session_id": ("where", 'where={"session": …} searches one session'),
+    "user_id": ("scope", 'scope says whose memory it is, such as ("acme", "alice")'),
+}
+"""For arguments of vector stores' retrievers, the argument of ours that they stand for, and what it is."""
 
 
 class ScopedRetriever(BaseRetriever):
@@ -35,6 +49,13 @@ class ScopedRetriever(BaseRetriever):
     scope: tuple[str, ...] | None = None
     scope_keys: tuple[str, ...] = Field(default=("user_id",), min_length=1)
     order: Literal["score", "time"] = "score"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_foreign(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and (said := _foreign(cls.__name__, data, cls.model_fields)):
+            raise InvalidInput(said)
+        return data
 
     @field_validator("scope", mode="before")
     @classmethod
@@ -86,6 +107,8 @@ class ScopedRetriever(BaseRetriever):
 
     def _of_run(self, config: RunnableConfig | None, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a call, with what its configuration says."""
+        if kwargs and (said := _foreign(type(self).__name__, kwargs, signature(self._search).parameters)):
+            raise TypeError(said)
         return {**kwargs, "scope": self._scope_of(config, kwargs)}
 
     def _scope_of(self, config: RunnableConfig | None, kwargs: Mapping[str, Any]) -> Scope:
@@ -94,3 +117,9 @@ class ScopedRetriever(BaseRetriever):
 
     def _bound(self, requested: Sequence[ScopePart] | None) -> Scope:
         return bound_scope(requested, self.scope, caller=type(self).__name__)
+
+
+def _foreign(made: str, given: Iterable[str], names: Collection[str]) -> str:
+    """What is said of the first argument that only another retriever takes; nothing if there is none."""
+    others = ((each, *_FOREIGN[each]) for each in given if each in _FOREIGN and each not in names)
+    return next((f"{made} takes no {each}: {hint}" for each, ours, hint in others if ours in names), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -174,6 +175,27 @@ async def test_a_misspelt_argument_does_not_pass_silently(bank: MemoryBank) -> N
         retriever.invoke("dog", top_k=3)
     with pytest.raises(TypeError, match="top_k"):
         await retriever.ainvoke("dog", top_k=3)
+
+
+@pytest.mark.parametrize(
+    ("argument", "hint"),
+    [
+        ("search_kwargs", "k and token_budget say how much comes back, and where filters it"),
+        ("similarity_top_k", "k says how many documents come back at most"),
+        ("filter", "where filters, and langchain_secom.filters.where_of makes it"),
+        ("score_threshold", "only_relevant leaves out"),
+        ("session_id", 'where={"session": …} searches one session'),
+    ],
+)
+async def test_an_argument_of_another_retriever_gets_a_hint(bank: MemoryBank, argument: str, hint: str) -> None:
+    said = re.escape(f"SecomRetriever takes no {argument}: {hint}")
+    given: dict[str, Any] = {argument: "x"}
+    with pytest.raises(ValidationError, match=said):
+        SecomRetriever(bank=bank, scope=ANN, **given)
+    with pytest.raises(TypeError, match=said):
+        SecomRetriever(bank=bank, scope=ANN).invoke("dog", **given)
+    with pytest.raises(TypeError, match=said):
+        await SecomRetriever(bank=bank, scope=ANN).ainvoke("dog", **given)
 
 
 def test_best_first_or_oldest_first(bank: MemoryBank) -> None:
