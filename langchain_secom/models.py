@@ -18,7 +18,7 @@ from secom_core.bank import MemoryBank
 from secom_core.errors import BadReply, ContextTooLong, InvalidInput, ModelError, ModelUnavailable
 from secom_core.llm.flow import ChatModel, Prompt
 from secom_core.llm.limits import says_too_long
-from secom_core.llm.reply import Reply, ended_at_limit
+from secom_core.llm.reply import Reply, empty, ended_at_limit
 from secom_core.llm.schemas import SchemaTrial
 from secom_core.models.rows import model_rows
 from secom_core.protocols import Embedder, Segmenter, Vectors
@@ -274,9 +274,10 @@ def _cut_off_in(error: Exception) -> BaseMessage | None:
 
 def _reply(answer: BaseMessage) -> Reply:
     text = text_of(answer)
+    at_limit = ended_at_limit(answer.response_metadata) or ended_at_limit(answer.additional_kwargs)
     if not text.strip():
-        raise BadReply("the answer holds no text", text)
-    return Reply(text, cut_off=ended_at_limit(answer.response_metadata) or ended_at_limit(answer.additional_kwargs))
+        raise BadReply(empty(at_limit), text)
+    return Reply(text, cut_off=at_limit)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from llama_index.core.llms.llm import LLM
 from secom_core.errors import BadReply, ContextTooLong, InvalidInput, ModelError, ModelUnavailable, shorten
 from secom_core.llm.flow import ChatModel, Prompt
 from secom_core.llm.limits import says_too_long
-from secom_core.llm.reply import Reply, ended_at_limit
+from secom_core.llm.reply import Reply, empty, ended_at_limit
 from secom_core.llm.schemas import SchemaTrial
 from secom_core.models.rows import model_rows
 from secom_core.protocols import Embedder, Vectors
@@ -172,10 +172,11 @@ def _messages(prompt: Prompt) -> list[ChatMessage]:
 
 def _reply(response: ChatResponse) -> Reply:
     text = text_of(response.message)
-    if not text.strip():
-        raise BadReply("the answer holds no text", text)
     beside = (response.raw, response.additional_kwargs, response.message.additional_kwargs)
-    return Reply(text, cut_off=any(map(ended_at_limit, beside)))
+    at_limit = any(map(ended_at_limit, beside))
+    if not text.strip():
+        raise BadReply(empty(at_limit), text)
+    return Reply(text, cut_off=at_limit)
 
 
 @contextmanager

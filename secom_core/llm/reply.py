@@ -36,6 +36,12 @@ def cut_off(reply: str) -> bool:
     return isinstance(reply, Reply) and reply.cut_off
 
 
+def empty(at_limit: bool) -> str:
+    """What is wrong with a reply without a word; of one that ended at its limit, thoughts are the likeliest cause."""
+    limited = "the reply is empty: it ended at the limit of tokens before its first word, maybe by the model's thoughts"
+    return limited if at_limit else "the reply is empty"
+
+
 def ended_at_limit(answer: Any, depth: int = 2) -> bool:
     """Whether what a provider sent beside its words says that the answer was cut off at its limit.
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from ..errors import BadReply, ContextTooLong, InvalidInput, MissingExtra, ModelUnavailable
 from ..llm.limits import says_too_long
-from ..llm.reply import Reply, ended_at_limit
+from ..llm.quoting import without_thoughts
+from ..llm.reply import Reply, empty, ended_at_limit
 from ..llm.schemas import SchemaTrial
 from ..llm.windows import packed
 from ..protocols import Prompt, Vectors
@@ -27,12 +28,18 @@ if TYPE_CHECKING:
 _NO_KEY: Final = "none-needed"
 
 _REQUEST_CHARACTERS: Final = 200_000  # OpenAI takes 300,000 tokens a request for embeddings.
+_THOUGHTS: Final = 4_000
+"""How many tokens a model that thinks first gets on top of a prompt's limit, which is for the answer alone."""
+
+_LIMITS: Final = frozenset({"max_tokens", "max_completion_tokens"})
 
 
 class OpenAIModel:
     """A chat model for sync and async callers.
 
     Safe to share between threads and between event loops: async calls hold no connection from one call to the next.
+    A model whose thoughts take up the limit of a prompt is asked once more with 4,000 tokens on top, and has them from
+    then on.
 
     Args:
         model: the model's name at the endpoint.
@@ -65,7 +72,7 @@ class OpenAIModel:
         self.name = model
         self._endpoint = _Endpoint("OpenAIModel", model, base_url, api_key, timeout, max_retries)
         self._options = dict(options or {})
-        self._reasoning = False
+        self._reasoning = self._thinks = False
         self._schemas = SchemaTrial(hold_to_schema)
 
     def __repr__(self) -> str:
@@ -82,7 +89,7 @@ class OpenAIModel:
         reply = Reply()
         for attempt in self._schemas.attempts(prompt):
             with attempt, self._endpoint.translated():
-                reply = _text(self._create(prompt, **attempt.options))
+                reply = _text(self._answer(prompt, attempt.options))
         return reply
 
     async def acomplete(self, prompt: Prompt) -> str:
@@ -91,7 +98,7 @@ class OpenAIModel:
         for attempt in self._schemas.attempts(prompt):
             with attempt, self._endpoint.translated():
                 async with await self._endpoint.async_client() as client:
-                    reply = _text(await self._acreate(client, prompt, **attempt.options))
+                    reply = _text(await self._aanswer(client, prompt, attempt.options))
         return reply
 
     def stream(self, prompt: Prompt) -> Iterator[str]:
@@ -115,6 +122,26 @@ class OpenAIModel:
                     if text := answer.text_of(piece):
                         yield text
         answer.check()
+
+    def _answer(self, prompt: Prompt, options: Mapping[str, Any]) -> Any:
+        has_room = self._has_room_for_thoughts(prompt)
+        answer = self._create(prompt, **options)
+        if has_room or not _is_only_thoughts(answer):
+            return answer
+        self._thinks = True
+        return self._create(prompt, **options)
+
+    async def _aanswer(self, client: AsyncOpenAI, prompt: Prompt, options: Mapping[str, Any]) -> Any:
+        has_room = self._has_room_for_thoughts(prompt)
+        answer = await self._acreate(client, prompt, **options)
+        if has_room or not _is_only_thoughts(answer):
+            return answer
+        self._thinks = True
+        return await self._acreate(client, prompt, **options)
+
+    def _has_room_for_thoughts(self, prompt: Prompt) -> bool:
+        """Whether there is no limit, or one that cannot be raised, or that has been."""
+        return self._thinks or prompt.max_tokens is None or not _LIMITS.isdisjoint(self._options)
 
     def _create(self, prompt: Prompt, **options: Any) -> Any:
         create: Any = self._endpoint.client.chat.completions.create
@@ -141,7 +168,8 @@ class OpenAIModel:
         if not self._reasoning:
             request["temperature"] = prompt.temperature
         if prompt.max_tokens is not None:
-            request["max_completion_tokens" if self._reasoning else "max_tokens"] = prompt.max_tokens
+            limit = prompt.max_tokens + (_THOUGHTS if self._thinks else 0)
+            request["max_completion_tokens" if self._reasoning else "max_tokens"] = limit
         return request | self._options
 
     def _is_reasoning(self, error: APIStatusError) -> bool:
@@ -292,11 +320,21 @@ def _first_choice(reply: Any) -> Any:
     return choices[0] if isinstance(choices, list) and choices else None
 
 
+def _content(choice: Any) -> str:
+    content = getattr(getattr(choice, "message", None), "content", None)
+    return content if isinstance(content, str) else ""
+
+
+def _is_only_thoughts(reply: Any) -> bool:
+    """Whether an answer ended at its limit before it had a word but for thoughts, which may not be sent."""
+    choice = _first_choice(reply)
+    return ended_at_limit(choice) and not without_thoughts(_content(choice)).strip()
+
+
 def _text(reply: Any) -> Reply:
     choice = _first_choice(reply)
-    message = getattr(choice, "message", None)
-    content = getattr(message, "content", None)
-    if isinstance(content, str) and content.strip():
+    content = _content(choice)
+    if content.strip():
         return Reply(sendable(content), cut_off=ended_at_limit(choice))
-    refusal = getattr(message, "refusal", None)
-    raise BadReply("the model refused" if refusal else "the reply is empty", str(refusal or content or ""))
+    refusal = getattr(getattr(choice, "message", None), "refusal", None)
+    raise BadReply("the model refused" if refusal else empty(ended_at_limit(choice)), str(refusal or content))

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -211,6 +212,49 @@ def test_reasoning_models_are_asked_in_their_own_dialect(ask, refused):
         model = model_at(server)
         assert [ask(model, Prompt("x", max_tokens=50)) for _ in range(2)] == ["50", "50"]
         assert len(server.requests) == 3
+
+
+def thinking(tokens: int, words: str, inside: str = "") -> Callable[[ScriptedRequest], Answer]:
+    """A model that thinks for so many tokens before it says the words, with its thoughts inside the reply or not."""
+
+    def reply(request: ScriptedRequest) -> Answer:
+        is_cut = request.body.get("max_tokens", tokens) < tokens
+        return Answer(inside if is_cut else words, finish_reason="length" if is_cut else "")
+
+    return reply
+
+
+@both
+@pytest.mark.parametrize("inside", ["", "\n", "<think>Okay, the user wants"])
+def test_a_model_whose_thoughts_take_the_limit_gets_room_for_them(ask, inside):
+    with ScriptedServer(thinking(900, "Lima", inside)) as server:
+        model = model_at(server)
+        assert [ask(model, Prompt("x", max_tokens=300)) for _ in range(2)] == ["Lima", "Lima"]
+        assert [request.body["max_tokens"] for request in server.requests] == [300, 4300, 4300]
+
+
+@both
+@pytest.mark.parametrize(
+    ("inside", "options", "limit"),
+    [
+        ("The capital of", {}, 300),
+        ("<think>Peru?</think>The capital", {}, 300),
+        ("", {"options": {"max_tokens": 99}}, 300),
+        ("", {}, None),
+    ],
+    ids=["words", "words after thoughts", "the caller's own limit", "no limit"],
+)
+def test_no_other_reply_at_its_limit_is_asked_for_again(ask, inside, options, limit):
+    with ScriptedServer(Answer(inside, finish_reason="length")) as server, suppress(BadReply):
+        ask(model_at(server, **options), Prompt("x", max_tokens=limit))
+    assert len(server.requests) == 1
+
+
+@both
+def test_an_empty_reply_says_whether_it_ended_at_its_limit(ask):
+    with ScriptedServer(Answer("", finish_reason="length")) as server, pytest.raises(BadReply, match="limit of tokens"):
+        ask(model_at(server), Prompt("x", max_tokens=300))
+    assert len(server.requests) == 2
 
 
 @both
