@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import uuid
 from collections import ChainMap, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,6 +29,7 @@ from secom_core.context.lines import owner
 from secom_core.context.replacing import replacements_json, text_with_marks
 from secom_core.conversation import Message, Scope, Turn, check_scope, json_flaw
 from secom_core.errors import InvalidInput
+from secom_core.llm.quoting import spoken
 from secom_core.memory import Hit, Memory, Passage, Section
 
 from .attachments import words_of
@@ -39,7 +39,6 @@ from .times import time_of
 Tools = Literal["brief", "omit"]
 """Whether tool calls and their results are kept, a line each, or left out."""
 
-_THINKING: Final = re.compile(r"\A\s*<(think|thinking)>.*?</\1>\s*", re.S)
 _NAMESPACE: Final = uuid.UUID("6f1e7b1c-3c52-5d0e-9d1f-6d7365636f6d")
 _SYNTHETIC: Final = "lc_source"
 _SPOKEN: Final = (None, "", "hitl_interrupt_decision")
@@ -65,11 +64,10 @@ def text_of(message: BaseMessage) -> str:
     """The text of a message, word for word, with a short mark for other media: ``[image]``, ``[file: lease.pdf]``.
 
     The words of attached plain text are part of it, behind the mark of its name. Reasoning, inline data and tool calls
-    are left out; so is a leading ``<think>`` block, which is how local models write their reasoning.
+    are left out; so is what a local model writes of its reasoning before its answer.
     """
     text = message.content if isinstance(message.content, str) else _text_and_media(message)
-    thought = _THINKING.match(text) if isinstance(message, AIMessage) else None
-    return text[thought.end() :] if thought is not None else text
+    return spoken(text) if isinstance(message, AIMessage) else text
 
 
 def _text_and_media(message: BaseMessage) -> str:

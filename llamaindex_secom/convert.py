@@ -27,6 +27,7 @@ from secom_core.context.block import without_recalled as strip
 from secom_core.context.replacing import replacements_json, text_with_marks
 from secom_core.conversation import Message, Scope, Turn, json_flaw
 from secom_core.errors import InvalidInput, shorten
+from secom_core.llm.quoting import spoken
 from secom_core.memory import Hit, Section
 
 _NAMESPACE: Final = uuid.UUID("4b6f2c1e-0f5a-5d0a-9a55-6d7365636f6d")
@@ -179,7 +180,7 @@ def to_message(chat: ChatMessage, *, tools: bool = False) -> Message:
     name = _first(extra, _NAMES) if role in {"user", "assistant"} else None
     id_ = _first(extra, _IDS)
     return Message(
-        answer_of(text) if role == "assistant" else text,
+        spoken(answer_of(spoken(text))) if role == "assistant" else text,
         role=role,
         speaker=None if name is None else str(name),
         id=None if id_ is None else str(id_),
@@ -192,7 +193,8 @@ def to_messages(chats: Iterable[ChatMessage], *, tools: bool = False) -> list[Me
     """The messages of a chat that are worth remembering, as messages of the core.
 
     System messages, recalled memory and empty messages are left out; tool calls, tool results and hand-offs too unless
-    ``tools`` is set. An agent's thoughts and actions are stripped from its answer.
+    ``tools`` is set. An agent's thoughts and actions are stripped from its answer, and what a model thinks
+    aloud before it.
 
     Args:
         chats: the messages.

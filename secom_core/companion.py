@@ -17,7 +17,7 @@ from .context import citable
 from .conversation import Message, check_scope
 from .errors import InvalidInput
 from .llm.flow import AsyncChatModel, AsyncStreamingModel, ChatModel, Procedure, Prompt, StreamingModel, arun, run
-from .llm.quoting import quoted
+from .llm.quoting import quoted, spoken
 from .memory import Recall, RecallOptions
 
 _TASK: Final = (
@@ -48,7 +48,8 @@ class Companion:
     """Replies with the help of a scope's memory, and records what its replies cite.
 
     What is said is remembered before the model is asked, so that nothing is lost if it fails; a reply that never
-    came, or broke off, is neither remembered nor taken in. One companion is one session: its calls must not overlap.
+    came, or broke off, is neither remembered nor taken in. What a model thinks aloud before it replies is shown, and
+    not remembered. One companion is one session: its calls must not overlap.
 
     Args:
         bank: where everything is remembered; opened with ``citations``, it keeps what replies cite.
@@ -171,6 +172,7 @@ class Companion:
         plain = citations.text
         if self._markers == "keep":
             plain = read_citations(plain, recall.numbers, markers="strip").text
+        plain = spoken(plain)
         if plain.strip():
             self._target.remember(self.scope, [Message(plain, role="assistant")], session=self.session)
         lesson = None

@@ -6,12 +6,20 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from ..text.patterns import regex
 from ..text.terms import count_tokens
 from .marks import without_hidden, without_marks
 
 _MARKER: Final = re.compile("[\\[\ufe47\uff3b](?=\\W{0,9}exchange\\b)", re.IGNORECASE)
 _THOUGHT: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _LEAST: Final = 12  # tokens, below which a text without its middle says nothing
+_BEGINS: Final = regex(
+    r"\s*<(think|thinking|thought|reasoning)>(?:.*?</\1>\s*|[ \t]*\n(?!.*</\1>).*\Z)", re.DOTALL | re.IGNORECASE
+)
+_UNOPENED: Final = regex(
+    r"(?:(?!```|<(?:think|thinking|thought|reasoning)>).)*?\n</(?:think|thinking|thought|reasoning)>[ \t]*\n\s*",
+    re.DOTALL | re.IGNORECASE,
+)
 _THOUGHT_END: Final = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 
 
@@ -53,3 +61,14 @@ def without_thoughts(reply: str) -> str:
     """``reply`` without what a reasoning model thought aloud, even where a template left the opening tag out."""
     answer = _THOUGHT.sub("", reply)
     return _THOUGHT_END.split(answer)[-1]
+
+
+def spoken(answer: str) -> str:
+    """An answer to a user without what a model thought before it; whatever else it says of thoughts and tags stays.
+
+    Thoughts begin the answer between tags, as local models write them, or end with a line that only closes them, where
+    a template wrote the opening tag. Where thoughts were never closed, nothing was said.
+    """
+    begun = _BEGINS.match(answer) if answer.lstrip()[:1] == "<" else None
+    begun = begun or (_UNOPENED.match(answer) if "\n</" in answer else None)
+    return answer[begun.end() :] if begun is not None else answer

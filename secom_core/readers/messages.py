@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ..conversation import Message
 from ..errors import InvalidInput, InvalidTranscript, shorten
+from ..llm.quoting import spoken
 from .fields import LONGEST_TEXT, LONGEST_TIME
 from .moments import read_moment
 
@@ -33,11 +34,12 @@ def read_messages(items: Iterable[MessageLike | object]) -> tuple[Message, ...]:
     """Messages from role/content dicts, as chat APIs take and give them, from pairs, or from messages themselves.
 
     A dict has ``role`` and ``content``; ``content`` is text, ``None`` or a list of parts, of which the text is kept
-    and everything else leaves a placeholder such as ``[image]``. Tool calls become a line of text each and are kept
-    whole in the metadata, as is a result's ``tool_call_id``. ``name`` is the speaker; ``id``, ``metadata``, and
-    ``at`` or ``timestamp`` (a datetime, ISO text, or seconds since 1970) are kept. A role that is none of the usual
-    ones is taken for the name of a person: ``("Ann", "Hello")``. Objects with ``model_dump``, such as the ``openai``
-    package's own messages, are read as the dict that they dump to.
+    and everything else leaves a placeholder such as ``[image]``; what a model thinks is left out, as a part or between
+    tags before its answer. Tool calls become a line of text each and are kept whole in the metadata, as is a result's
+    ``tool_call_id``. ``name`` is the speaker; ``id``, ``metadata``, and ``at`` or ``timestamp`` (a datetime, ISO text,
+    or seconds since 1970) are kept. A role that is none of the usual ones is taken for the name of a person:
+    ``("Ann", "Hello")``. Objects with ``model_dump``, such as the ``openai`` package's own messages, are read as the
+    dict that they dump to.
 
     Raises:
         InvalidTranscript: naming the first item that is none of these, or has more than `LONGEST_TEXT` characters.
@@ -88,7 +90,9 @@ def _from_dict(item: Mapping[str, Any], place: int) -> Message:
         raise InvalidTranscript(f"message {place}: needs a 'content', got {shorten(dict(item))}")
     role = ROLES.get((label or "").casefold(), "")
     name = speaker or (None if role else label)
-    return Message(_words(item, place), role, name, _id_of(item, place), _time_of(item, place), _kept(item, place))
+    words = _words(item, place)
+    text = spoken(words) if role == "assistant" else words
+    return Message(text, role, name, _id_of(item, place), _time_of(item, place), _kept(item, place))
 
 
 def _id_of(item: Mapping[str, Any], place: int) -> str | None:

@@ -103,6 +103,15 @@ def test_the_loop_closes(bank: MemoryBank, way: Way) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
+def test_what_the_model_thinks_aloud_is_not_remembered(bank: MemoryBank, way: Way) -> None:
+    with ScriptedServer("<think>\nNot [2], but [1].\n</think>\n\nTo Porto [1].") as server:
+        assert "Not [2]" in way(companion_of(bank, server), "Where did I move to?")
+    assert [message.text for turn in bank.turns(ANN, "now") for message in turn.messages][1:] == ["To Porto."]
+    assert [entry.cited for entry in bank.citations.log(ANN)] == [(1,)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
     ("answer", "entries"),
     [

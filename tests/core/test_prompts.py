@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from secom_core.conversation import Message, Turn, as_turns
 from secom_core.errors import BadReply
-from secom_core.llm.quoting import quoted, shortened, without_thoughts
+from secom_core.llm.quoting import quoted, shortened, spoken, without_thoughts
 from secom_core.memory import Segment, check_partition
 from secom_core.segmenters.zero_shot_prompt import (
     as_jsonl,
@@ -312,3 +312,35 @@ def test_no(reply):
 def test_neither(reply):
     with pytest.raises(BadReply, match="neither yes nor no"):
         read_joining(reply)
+
+
+@pytest.mark.parametrize(
+    "thoughts",
+    [
+        "<think>\nMaybe [2].\n\n</think>\n\n",
+        "\n<Thinking>hm</Thinking>",
+        "<think></think>",
+        "Okay, the user asks.\nSo Porto.\n</think>\n\n",
+    ],
+)
+def test_what_is_thought_before_an_answer_is_not_said(thoughts: str) -> None:
+    assert spoken(f"{thoughts}To Porto. Ask me for `<think>` tags!") == "To Porto. Ask me for `<think>` tags!"
+
+
+def test_of_thoughts_without_an_end_nothing_is_said() -> None:
+    assert spoken("<think>\nOkay, the user") == ""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Qwen writes <think>hm</think> before it answers.",
+        "<think> is the tag that Qwen writes.",
+        "It ends so:\n```\nhm\n</think>\n```\nThen it answers.",
+        "<think-tank>\nA name.",
+        "1 < 2\n</p>\n",
+        "",
+    ],
+)
+def test_what_an_answer_says_of_thoughts_stays(answer: str) -> None:
+    assert spoken(answer) == answer

@@ -84,6 +84,12 @@ def test_anthropic_blocks() -> None:
     assert result.text == "done"
 
 
+def test_what_a_model_thinks_aloud_is_left_out_and_what_a_user_writes_is_not() -> None:
+    text = "<think>\nIs it Porto?\n</think>\n\nTo Porto."
+    read = read_messages([{"role": "assistant", "content": text}, {"role": "user", "content": text}])
+    assert [message.text for message in read] == ["To Porto.", text]
+
+
 def test_an_empty_answer_is_an_empty_message_and_a_refusal_is_words() -> None:
     empty, refused = read_messages(
         [{"role": "assistant", "content": None}, {"role": "assistant", "content": None, "refusal": "I can't."}]

@@ -130,9 +130,9 @@ def test_reasoning_and_base64_are_dropped() -> None:
 
 
 def test_the_thinking_of_a_local_model_is_dropped_and_what_a_user_writes_is_not() -> None:
-    text = "<think>secret</think>\nIt is red."
-    assert text_of(AIMessage(text)) == "It is red."
-    assert text_of(HumanMessage(text)) == text
+    for text in ("<think>secret</think>\nIt is red.", "secret\n</think>\n\nIt is red."):
+        assert text_of(AIMessage(text)) == "It is red."
+        assert text_of(HumanMessage(text)) == text
 
 
 def test_messages_that_a_framework_made_up_are_skipped_by_lc_source() -> None:

@@ -132,6 +132,15 @@ Answer: It is 12 degrees.
 Thought: for the day: take a coat."""
 
 
+@pytest.mark.parametrize(
+    "text", ["{}It rains.", "{}Thought: so.\nAnswer: It rains.", "Thought: so.\nAnswer: {}It rains."]
+)
+def test_what_a_local_model_thinks_aloud_is_not_remembered(text: str) -> None:
+    said = text.format("<think>\nRain, or snow?\n</think>\n\n")
+    chat = [ChatMessage(role=role, content=said) for role in ("assistant", "user")]
+    assert [message.text for message in to_messages(chat)] == ["It rains.", said]
+
+
 def test_pitfall_08_thoughts_and_actions_are_stripped() -> None:
     assert answer_of(REACT) == "It is 12 degrees.\nThought: for the day: take a coat."
     assert answer_of("Thought: hm\nAction: weather\nAction Input: {}") == ""
