@@ -258,6 +258,8 @@ class _Endpoint:
         if timeout <= 0 or max_retries < 0:
             raise InvalidInput(f"timeout is above 0 and max_retries not below, got {timeout} and {max_retries}")
         self._openai, self._httpx_error = openai, httpx.HTTPError
+        self._late = (openai.APITimeoutError, httpx.TimeoutException)
+        self._patience = f"({who}(timeout=…) sets how long an attempt may take, now {timeout:g} seconds)"
         url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         # The key in the environment is not for a host that the caller names.
         key = api_key or (None if base_url else os.environ.get("OPENAI_API_KEY"))
@@ -288,7 +290,8 @@ class _Endpoint:
         # A connection that breaks in the middle of a stream raises an error of httpx.
         except (self._openai.OpenAIError, self._httpx_error) as error:
             kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
-            raise kind(f"{self.label} gave no answer: {error}") from error
+            late = f" {self._patience}" if isinstance(error, self._late) else ""
+            raise kind(f"{self.label} gave no answer: {error}{late}") from error
         # A body that is no JSON, or JSON of another shape, raises any of these.
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ModelUnavailable(f"{self.label} sent what is not in the protocol: {error}") from error
