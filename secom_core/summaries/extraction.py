@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
+from math import ceil
 from typing import Final
 
 from ..conversation import Message, Turn
@@ -20,6 +22,16 @@ from .statements import about, lines_of, tells
 _ASKING: Final = frozenset({"user", "human"})
 
 _NO_PROSE: Final = frozenset({"code", "table"})
+_MARKS: Final = regex(
+    r"^[ \t]*(?:[-*•+][ \t]+)?(?:\d{1,2}[.)][ \t]+(?=\*\*|__))?"
+    r"(?:\*\*(?:[^\s*]+[ \t]+){0,3}[^\s*]+[.:!?]\*\*[ \t]+(?=\S))?"
+    r"|\*\*|(?<!\w)__|__(?!\w)"
+    r"|(?<![\w*])\*(?=[^\s*][^*\n]*\*)|(?<=[^\s*])\*(?![\w*])",
+    re.MULTILINE,
+)
+"""Bullets, emphasis, the number of an item that begins with emphasis (others may be dates), and its few words that are
+a title: ``1. **Shoes.** The streets are steep.``
+"""
 _LINK: Final = regex(r"\w+://\S+|www\.\S+|`[^`\n]*`")
 _WORD: Final = regex("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]|[^\\W\\d_]+")
 """A character of a script without spaces is one."""
@@ -64,11 +76,18 @@ def _behind(message: Message, day: str, said: Iterable[str]) -> Iterator[str]:
 
 
 def prose(message: Message) -> list[str]:
-    """The sentences of a message that are of words: no code, table or link, and of a reply no piece of a sentence."""
+    """The sentences of a message that are of words: no code, table or link, and of a reply no heading, no mark of a
+    list or of emphasis, and no piece of a sentence.
+    """
     text = message.text
-    parts = (text[start:stop] for start, stop, kind in blocks(text) if kind not in _NO_PROSE)
-    found = [each for part in parts for each in sentences(part) if _is_worded(each)]
-    return _whole(found) if message.role == "assistant" else found
+    parts = [(text[start:stop], kind) for start, stop, kind in blocks(text) if kind not in _NO_PROSE]
+    if message.role != "assistant":
+        return _worded(part for part, _ in parts)
+    return _whole(_worded(_MARKS.sub("", part) for part, kind in parts if kind != "heading"))
+
+
+def _worded(parts: Iterable[str]) -> list[str]:
+    return [each for part in parts for each in sentences(part) if _is_worded(each)]
 
 
 def _is_worded(sentence: str) -> bool:
@@ -104,7 +123,7 @@ def balanced(
     tokens: int,
     statistics: Statistics | None = None,
     counter: TokenCounter,
-    first: Callable[[str], bool] = lambda sentence: False,
+    first: Sequence[tuple[Callable[[str], bool], float]] = (),
 ) -> list[str]:
     """At most ``limit`` of the sentences, in order: those that cover most, with a share for everybody.
 
@@ -118,7 +137,8 @@ def balanced(
         tokens: how many tokens they may have together.
         statistics: how common terms are in the scope.
         counter: counts the tokens.
-        first: which go first once everybody has a share.
+        first: which go first once everybody has a share, and which after these, each with the share of the places left
+            that they may take.
     """
     found = list(dict.fromkeys([*old, *new]))
     groups = defaultdict[tuple[bool, str], list[int]](list)
@@ -135,9 +155,9 @@ def balanced(
     share = max(1, limit // (2 * len(groups))) if 1 < len(groups) <= limit else 0
     for places in groups.values() if share else ():
         choose(places, share)
-    left = [place for place in range(len(found)) if place not in set(chosen)]
-    choose([place for place in left if first(found[place])], limit - len(chosen))
-    choose([place for place in left if place not in set(chosen)], limit - len(chosen))
+    for wanted, most in (*first, (lambda sentence: True, 1.0)):
+        left = [place for place in range(len(found)) if place not in set(chosen) and wanted(found[place])]
+        choose(left, ceil(most * (limit - len(chosen))))
     return [found[place] for place in sorted(chosen)]
 
 
@@ -152,8 +172,8 @@ def extracted(
 ) -> list[str]:
     """The summary after a session, of sentences that were said or stood in the previous summary.
 
-    What the session tells (`tells`) and the previous summary are `balanced`, with what users say of themselves first;
-    what else was said fills the room left. Only `prose` is taken.
+    What the session tells (`tells`) and the previous summary are `balanced`, with what users say of themselves first,
+    and then, in half of the places left, what else they tell; what else was said fills the room. Only `prose` is taken.
 
     Args:
         turns: the session.
@@ -164,10 +184,13 @@ def extracted(
         counter: counts the tokens.
     """
     choose = partial(balanced, statistics=statistics, counter=counter)
-    old, said = lines_of(previous), stated(turns, prose)
+    said = stated(turns, prose)
+    again = {_undated(each) for each in said}
+    old = [each for each in lines_of(previous) if _undated(each) not in again]
     labels = (each.label for turn in turns for each in turn.messages if each.role in _ASKING)
     users = frozenset(_label(f"{label}: ") for label in labels)
-    chosen = choose(old, [each for each in said if tells(each)], limit, tokens=tokens, first=partial(_is_own, users))
+    first = ((partial(_is_own, users), 1.0), (partial(_is_of, users), 0.5))
+    chosen = choose(old, [each for each in said if tells(each)], limit, tokens=tokens, first=first)
     left, room = tokens - sum(map(counter, chosen)), limit - len(chosen)
     rest = [each for each in said if not tells(each)]
     added = choose((), rest, room, tokens=left) if room else []
@@ -176,7 +199,16 @@ def extracted(
 
 def _is_own(users: Collection[str], sentence: str) -> bool:
     """Whether it is what a user says that holds from then on."""
-    return _label(sentence) in users and stands(sentence.partition(": ")[2]) != ""
+    return _is_of(users, sentence) and stands(sentence.partition(": ")[2]) != ""
+
+
+def _is_of(users: Collection[str], sentence: str) -> bool:
+    return _label(sentence) in users
+
+
+def _undated(sentence: str) -> tuple[str, str]:
+    """Who speaks, and the words."""
+    return _label(sentence), sentence.partition(": ")[2]
 
 
 def _label(sentence: str) -> str:

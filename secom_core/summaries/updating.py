@@ -14,7 +14,7 @@ from ..llm.quoting import shortened
 from ..llm.retry import Ask
 from ..protocols import TokenCounter
 from ..text.terms import terms
-from .extraction import balanced, stated
+from .extraction import balanced, prose, stated
 from .prompts import continued_prompt, retention_prompt
 from .reading import WrittenMemory, read_summary, read_superseded
 from .retention import lost_sentences
@@ -108,7 +108,7 @@ class Update:
     def _news(self) -> list[str]:
         """What the session tells, as far as can be told locally, and the previous summary does not hold."""
         known = {*marks(self.previous), *(part for name in self._speakers for part in name.casefold().split())}
-        told = "\n".join(each for each in stated(self.turns) if tells(each, known))
+        told = "\n".join(each for each in stated(self.turns, prose) if tells(each, known))
         return lost_sentences(told, self.previous, speakers=self._speakers)
 
     def _unwritten(self, memory: WrittenMemory) -> list[str]:

@@ -383,7 +383,11 @@ The text U+0041) and *abstract characters*, such as LATIN CAPITAL.
 Print it with 2 digits after the dot, as the users of Ghent
 expect it to be. x = i + n*k, 0 <= n < 12.
 
+## Day 1: the old town of Ghent
+
 - Book the movers 6 weeks before you go to Ghent
+2. **Boxes and Tape.** Ask *Colruyt* for **12 boxes**.
+3. **You are allergic to Dust:** wear a mask.
 """
 
 
@@ -391,8 +395,35 @@ def test_without_a_model_nothing_is_taken_but_sentences() -> None:
     told = [Message("I pay 935 euros. `x=2`. https://example.org/9", "user"), Message(TECHNICAL, "assistant")]
     assert Summarizer().update(group_messages(told)).splitlines() == [
         "user: I pay 935 euros.",
-        "assistant: - Book the movers 6 weeks before you go to Ghent",
+        "assistant: Book the movers 6 weeks before you go to Ghent",
+        "assistant: Ask Colruyt for 12 boxes.",
+        "assistant: You are allergic to Dust: wear a mask.",
     ]
+
+
+def test_without_a_model_what_users_tell_is_not_crowded_out_by_answers() -> None:
+    told = [f"Tom pays {number} euros to Eva." for number in range(6)]
+    advice = " ".join(f"Shop {number} in Ghent sells very good tea by river Leie." for number in range(30))
+    said = [message for each in told for message in (Message(each, "user"), Message(advice, "assistant"))]
+    summary = Summarizer(limit=12).update(group_messages(said)).splitlines()
+    assert [line.removeprefix("user: ") for line in summary if line.startswith("user: ")] == told
+    assert len(summary) == 12
+
+
+def test_without_a_model_what_is_said_again_stands_once_where_it_was_said_last() -> None:
+    days = [("I live in Ghent.", 1), ("I live in Bruges.", 2), ("I live in Ghent.", 3)]
+    summary = ""
+    for said, day in days:
+        at = datetime(2025, 5, day, tzinfo=timezone.utc)
+        summary = Summarizer().update(group_messages([Message(said, "user", at=at)]), summary)
+    assert summary.splitlines() == ["2025-05-02 user: I live in Bruges.", "2025-05-03 user: I live in Ghent."]
+
+
+def test_what_a_session_tells_is_looked_for_in_its_sentences_alone() -> None:
+    told = [Message("Thanks!", "user"), Message("1. **Go**\n```\nx = 12\n```\n| Ghent | 3 |", "assistant")]
+    model = ScriptedModel("<memory>none</memory>")
+    assert Summarizer(model).update(group_messages(told), "Ann lives in Bruges.") == "Ann lives in Bruges."
+    assert len(model.requests) == 1
 
 
 @pytest.mark.parametrize("reply", ["ร้านนี้เปิดตั้งแต่ 9 โมงเช้า", "营业时间是9点到18点。", "यह दुकान 9 बजे खुलती है।"])
