@@ -28,6 +28,8 @@ _LONGEST: Final = 60
 """Up to how many tokens an utterance is taken as a whole."""
 _QUESTION: Final = 0.5
 """What a question is worth beside a statement: it asks for what the answer tells."""
+_ANSWER: Final = 0.5
+"""What a sentence of an assistant's answer is worth beside what the user tells, which is what happened."""
 _LEAST: Final = 100
 """How many tokens of conversation a question has room for, at least."""
 _USERS: Final = frozenset({"user", "human"})
@@ -183,7 +185,8 @@ def _kept(found: Texts | ModelError) -> Texts | ModelError:
 def segment_drafts(memories: Sequence[Memory], *, by_speaker: bool = False) -> list[Draft]:
     """Each segment as a draft: the utterance that says most of what it is about, as it was said, with all its turns.
 
-    Of a long utterance, its best sentence.
+    Of a long utterance, its best sentence. What a user tells goes before what an assistant answers, unless it says
+    much less.
 
     Args:
         memories: the segments of a session, in order.
@@ -214,7 +217,12 @@ def _best(memory: Memory, rarity: Callable[[str], float], by_speaker: bool) -> D
     parts = [(message, part) for message in messages for part in _parts(message.text)]
     if not parts:
         return None
-    message, text = max(parts, key=lambda each: worth(each[1]))
+    users = any(message.role in _USERS for message in messages)
+
+    def weight(message: Message) -> float:
+        return _ANSWER if users and message.role == "assistant" and message.speaker is None else 1.0
+
+    message, text = max(parts, key=lambda each: worth(each[1]) * weight(each[0]))
     line = f"{message.label}: {text}" if message.label else text
     return Draft(line, memory.turns, message.label if by_speaker else "")
 

@@ -375,6 +375,27 @@ def test_a_segments_event_is_what_says_most_as_it_was_said():
     assert segment_drafts([Memory("s#0-1", "", (empty,))]) == []
 
 
+ADVICE = "Shoes matter. On Mondays most museums of Porto are closed, and the Serralves garden alone takes two hours."
+
+
+@pytest.mark.parametrize(
+    ("said", "assistant", "text"),
+    [
+        ("I go to Porto with my sister Hanna in May.", None, "user: I go to Porto with my sister Hanna in May."),
+        ("Thanks!", None, f"assistant: {ADVICE}"),
+        ("I go to Porto with Hanna.", "Bert", f"Bert: {ADVICE}"),
+    ],
+    ids=[
+        "what the user tells",
+        "what the answer tells, to a user who says next to nothing",
+        "what another person says",
+    ],
+)
+def test_a_segments_event_is_what_the_user_tells_rather_than_an_answer(said, assistant, text):
+    turns = group_messages([Message(said, "user"), Message(ADVICE, "assistant", assistant)], "s")
+    assert [draft.text for draft in segment_drafts([Memory("s#0-1", "", turns)])] == [text]
+
+
 def test_a_long_utterance_gives_its_best_sentence():
     [turn] = talk("Well. " * 40 + "The ferry to Gotland sails at nine on Saturday. " + "So so. " * 40)
     [draft] = segment_drafts([Memory("s#0-1", "", (turn,))])
