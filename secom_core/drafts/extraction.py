@@ -18,6 +18,7 @@ from ..llm.replies import Texts
 from ..llm.retry import Ask, all_asked_twice
 from ..llm.windows import day_of, window_texts, within
 from ..memory import Memory
+from ..text.non_answers import is_refusal
 from ..text.terms import count_tokens, sentences, terms
 from .grounding import resting_on
 
@@ -116,7 +117,7 @@ def extract(
 
     A question that is too long for the model, or whose reply was cut off, is asked again in halves. Where there is no
     reply that can be used, the segments are taken instead, and a `DegradedWarning` names the cause. What no turn says
-    is not used (`secom_core.drafts.grounding`).
+    is not used (`secom_core.drafts.grounding`), nor a refusal.
 
     Args:
         questions: about the session's windows.
@@ -161,7 +162,9 @@ def _grounded(read: Callable[..., Texts], question: Question, reply: str) -> Tex
     except BadReply as found:
         texts, error = cast("Texts", found.kept or []), found
     prompt = question.asked(complaint=None).text
-    rests = [(text, resting_on(text, named, question.window, prompt)) for text, named in texts]
+    rests = [
+        (text, () if is_refusal(text) else resting_on(text, named, question.window, prompt)) for text, named in texts
+    ]
     kept = [(text, places) for text, places in rests if places]
     if error is not None:
         raise type(error)(error.reason, reply, kept if error.kept is not None else None)

@@ -8,6 +8,7 @@ from typing import Final
 
 from ..conversation import Message
 from ..errors import BadReply, InvalidInput, ModelError, warn_degraded
+from ..text.non_answers import is_refusal
 from .flow import AsyncChatModel, ChatModel, Procedure, Prompt, arun, run
 from .prompt_texts import PromptTexts
 from .quoting import fitted, quoted, shortened, without_thoughts
@@ -104,7 +105,7 @@ def read_question(reply: str) -> str:
     taken where it is one line that ends as a sentence does.
 
     Raises:
-        BadReply: where there are no words, or it is cut off or too long for a question.
+        BadReply: where there are no words, or it is a refusal, cut off, or too long for a question.
     """
     answer = without_thoughts(reply).strip()
     blocks = [block for part in _CLOSE.split(answer)[:-1] if (block := _OPEN.split(part)[-1]).strip()]
@@ -115,6 +116,8 @@ def read_question(reply: str) -> str:
     text = " ".join(_TAG.sub(" ", blocks[-1] if blocks else answer).split()).strip('*"')
     if not any(character.isalnum() for character in text):
         raise BadReply("there are no words in the reply", reply)
+    if is_refusal(text):
+        raise BadReply("the model refused", reply)
     if len(text) > _LONGEST:
         raise BadReply(f"the reply has {len(text)} characters, a question at most {_LONGEST}", reply)
     if not blocks and ("\n" in answer or not _END.search(text) or cut_off(reply)):

@@ -13,7 +13,8 @@ from ..llm.flow import Procedure, Prompt
 from ..llm.quoting import shortened
 from ..llm.retry import Ask
 from ..protocols import TokenCounter
-from ..text.terms import terms
+from ..text.non_answers import is_refusal
+from ..text.terms import latin_language_of, terms
 from .extraction import balanced, prose, stated
 from .prompts import continued_prompt, retention_prompt
 from .reading import WrittenMemory, read_summary, read_superseded
@@ -88,7 +89,12 @@ class Update:
         if is_old and memory.whole and (news := self._news()):
             said = " | ".join(shortened(each, _NAMED_TOKENS) for each in news[:_NAMED])
             raise BadReply(f"the memory in the reply is empty or unchanged, but the session says: {said}", text)
-        sources, written = {*terms(self.session), *terms(self.previous)}, set(terms(text))
+        if memory.statements and is_refusal(memory.statements[0]):
+            raise BadReply("the memory in the reply is a refusal; write down what the session says", text)
+        # A sentence or two are taken for another language too easily.
+        language = latin_language_of(f"{self.session}\n{self.previous}")
+        sources = {*terms(self.session, language=language), *terms(self.previous, language=language)}
+        written = set(terms(text, language=language))
         if sources and written and sources.isdisjoint(written):
             raise BadReply("the memory has not one word in common with the old memory and the session", text)
 

@@ -1,4 +1,6 @@
-"""Replies that know nothing, such as "You haven't told me": in English, German, Chinese and Japanese."""
+"""Replies that know nothing, such as "You haven't told me", in English, German, Chinese and Japanese, and replies in
+which a model refuses a task, such as "I can't help with that", also in Spanish, French and Korean.
+"""
 
 from __future__ import annotations
 
@@ -37,3 +39,41 @@ def is_non_answer(text: str) -> bool:
     if len(text) > _NON_ANSWER_LENGTH or not is_signed(folded_case(text), _NON_ANSWER_SIGNS):
         return False
     return _NON_ANSWER.search(text) is not None
+
+
+_I_CANNOT: Final = r"I(?: cannot| can not| can't|(?:'m| am) (?:not able|unable) to| won't| will not)"
+_DOING: Final = "(?:storing|keeping|recording|extracting|summari[sz]ing|writing|creating|providing|sharing)"
+_REFUSAL: Final = wording(
+    rf"""
+    {_I_CANNOT} (?:help|assist) (?:you )?with (?:that|this|your request|the request|these|such|{_DOING})
+    {_I_CANNOT} (?:provide|share|disclose|extract|store|record) (?:any|that|this|such|personal|private|sensitive)
+    {_I_CANNOT} (?:provide|share|disclose|extract|store|record|give) (?:\w+ ){{0,3}}(?:information|details|summary)
+    {_I_CANNOT} (?:comply|summari[sz]e (?:this|the|that)|fulfil+ (?:this|the|that|your)|process (?:this|that|your))
+    as an AI(?: language)?(?: model| assistant)?,? I
+    (?:ich kann|kann ich) (?:Ihnen |dir |euch )?(?:dabei |damit |hierbei )?(?:leider )?nicht (?:weiter)?helfen
+    (?:ich kann|kann ich) (?:leider )?(?:diese|dieses|die|das|keine) (?:\w+ ){{1,3}}(?:zusammenfassen|bereitstellen)
+    als KI(?:-\w+)?,? (?:kann|darf) ich
+    je ne peux (?:pas|malheureusement pas) (?:vous |t')?aider
+    no puedo ayudar(?:te|le|lo|la)? con (?:eso|esto|esa|esta)
+    """,
+    anywhere=r"""
+    (?:抱歉|对不起|對不起|不好意思)[，,、 ]*(?:但是?)?我(?:无法|無法|不能|没办法)(?:协助|帮|提供|处理|完成|满足|总结)
+    作为(?:一个|一名)?(?:AI|人工智能)(?:语言模型|助手|模型)?[，,]
+    (?:お手伝い|対応|お答え|提供)(?:すること(?:は|が))?できません
+    도와\s?드릴 수 (?:가 )?없습니다
+    """,
+)
+_REFUSAL_SIGNS: Final = signs(
+    "can not|cannot|can't|not able|unable|won't|will not|an ai|kann|als ki|peux|puedo|我|作为|ません|없"
+)
+_REFUSAL_PLACE: Final = 80
+"""Within how many characters of its beginning a refusal says so."""
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a model refuses its task there, in the first person, rather than to do it."""
+    beginning = text[: 2 * _REFUSAL_PLACE]
+    if not is_signed(folded_case(beginning), _REFUSAL_SIGNS):
+        return False
+    found = _REFUSAL.search(beginning)
+    return found is not None and found.start() < _REFUSAL_PLACE

@@ -17,6 +17,7 @@ from ..llm.records import records_in
 from ..llm.replies import CUT_OFF
 from ..llm.reply import cut_off
 from ..llm.retry import all_asked_twice
+from ..text.non_answers import is_refusal
 from ..text.patterns import regex
 from ..text.terms import count_tokens, sentences
 from .linking_prompt import MEANINGS
@@ -122,6 +123,6 @@ def read_refinement(reply: str, timeline: Timeline) -> str:
     most = count_tokens("\n".join(timeline_lines(timeline))) + _SPARE_TOKENS
     if (size := count_tokens(text)) > most:
         raise BadReply(f"the paragraph has {size} tokens, it should be shorter than the timeline's {most}", reply)
-    if not tells_of(text, [event.text for event in timeline.events]):
+    if is_refusal(text) or not tells_of(text, [event.text for event in timeline.events]):
         raise BadReply(f"that tells nothing of the timeline: {text[:200]}", reply)
     return text

@@ -136,6 +136,8 @@ def test_a_sentence_without_tags_is_read_in_any_script(alone):
     ("reply", "reason"),
     [
         ("", "no words"),
+        ("I'm sorry, but I can't help with that.", "refused"),
+        ("<question>抱歉，我无法提供个人信息。</question>", "refused"),
         ("<question> … </question>", "no words"),
         ("<think>Whom does she mean?", "no words"),
         ("<question>Where does my sister Le", "no end"),

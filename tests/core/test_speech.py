@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secom_core.text.non_answers import is_non_answer
+from secom_core.text.non_answers import is_non_answer, is_refusal
 from secom_core.text.speech import Standing, asks, only_asks, stands
 
 SAID: dict[str, dict[Standing, str]] = {
@@ -519,3 +519,42 @@ def test_an_answer_that_knows_nothing() -> None:
 
 def test_a_long_reply_says_something_whatever_it_begins_with() -> None:
     assert not is_non_answer("I don't know your exact address, but here is how to find it. " + "Look it up. " * 40)
+
+
+REFUSALS = """
+I'm sorry, but I can't help with that.
+I'm sorry, but I can't help with storing personal data about Ulrike.
+I cannot assist with extracting personal information about Ulrike.
+I cannot provide personal information about the user.
+I’m unable to assist with this request.
+As an AI language model, I do not keep memories.
+I won't summarize this conversation.
+Es tut mir leid, aber dabei kann ich Ihnen nicht helfen.
+Als KI-Assistent darf ich keine Daten speichern.
+Désolé, mais je ne peux pas vous aider avec cette demande.
+Lo siento, pero no puedo ayudarte con eso.
+抱歉，我无法提供个人信息。
+作为一个AI语言模型，我不能回答。
+申し訳ありませんが、お手伝いできません。
+죄송하지만 도와드릴 수 없습니다.
+"""
+NO_REFUSALS = """
+Ann cannot help with the move on Friday.
+I can't help Ann on Friday because of my knee.
+I can't come to Porto.
+Ulrike kann nicht helfen.
+Where can I get help with that?
+What did I say that I can't help with?
+Ann said the bank cannot provide a loan.
+Ich kann am Freitag nicht kommen.
+Ann works as an AI engineer in Ghent.
+我不能吃花生。
+陈磊对花生过敏，我无法陪他。
+Anna can't help with taxes.
+"""
+
+
+def test_a_model_that_refuses_a_task_is_recognised_and_people_who_cannot_are_not() -> None:
+    assert [line for line in lines(REFUSALS) if not is_refusal(line)] == []
+    assert [line for line in lines(NO_REFUSALS) if is_refusal(line)] == []
+    assert not is_refusal("Ann asked for a cake. " * 5 + "Bert said: I can't help with that.")

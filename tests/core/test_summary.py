@@ -87,6 +87,7 @@ def test_the_first_memory_is_none_as_in_algorithm_1() -> None:
         (memory(""), "the memory in the reply is empty"),
         (memory("none"), "the memory in the reply is empty"),
         (memory("Submarine propulsion requires uranium."), "not one word in common"),
+        (memory("I'm sorry, but I can't help with storing data about Ann or violins."), "is a refusal"),
         (memory(*(f"The user has {n} violins." for n in range(21))), "21 sentences, at most 20"),
         (memory("The user " + "repairs violins and " * 500), "tokens, at most 1000 fit"),
     ],
@@ -97,6 +98,14 @@ def test_a_bad_reply_is_asked_for_once_more_with_what_was_wrong(update, first, c
     once, twice = (request.text for request in model.requests)
     assert twice.startswith(once)
     assert complaint in twice[len(once) :].replace("&lt;", "<").replace("&gt;", ">")
+
+
+def test_a_short_memory_is_read_in_the_language_of_the_session() -> None:
+    said = [Message("Wir wollen in unserem Haus in Kassel die Heizung ersetzen.", "user")]
+    model = ScriptedModel(
+        memory("Die Familie wohnt in Kassel.")
+    )  # which looks like Dutch, where the town has no ending
+    assert Summarizer(model).update(group_messages(said)) == "Die Familie wohnt in Kassel."
 
 
 @both

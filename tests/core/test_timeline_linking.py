@@ -248,6 +248,12 @@ def test_where_a_model_finds_no_events_the_segments_are_the_events(fault):
     assert [turn_ids for _, turn_ids in found] == [("t0", "t1"), ("t2", "t3")]
 
 
+def test_a_refusal_is_no_event():
+    refusal = '{"event": "I cannot assist with extracting personal information about Ilse.", "exchanges": [3]}'
+    good = '{"event": "A kiln.", "exchanges": [0]}'
+    assert drafts_of([f"<events>{refusal}\n{good}</events>", f"<events>{good}</events>"]) == [("A kiln.", ("t0",))]
+
+
 def test_a_reference_outside_the_session_is_refused_and_asked_for_again():
     good = '{"event": "A kiln.", "exchanges": [0]}'
     model = ScriptedModel([good.replace("0", "4"), good])
