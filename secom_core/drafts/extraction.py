@@ -20,6 +20,7 @@ from ..llm.windows import day_of, window_texts, within
 from ..memory import Memory
 from ..text.non_answers import is_refusal
 from ..text.terms import count_tokens, sentences, terms
+from .attribution import attributed, without_example
 from .grounding import resting_on
 
 Identity: TypeAlias = tuple[str, str, tuple[int, ...]]
@@ -162,10 +163,10 @@ def _grounded(read: Callable[..., Texts], question: Question, reply: str) -> Tex
     except BadReply as found:
         texts, error = cast("Texts", found.kept or []), found
     prompt = question.asked(complaint=None).text
-    rests = [
-        (text, () if is_refusal(text) else resting_on(text, named, question.window, prompt)) for text, named in texts
-    ]
-    kept = [(text, places) for text, places in rests if places]
+    window, speaker = question.window, question.speaker
+    said = [(without_example(text, window, prompt, speaker), named) for text, named in texts]
+    rests = [(text, () if is_refusal(text) else resting_on(text, named, window, prompt)) for text, named in said]
+    kept = [(attributed(text, [window[place] for place in places]), places) for text, places in rests if places]
     if error is not None:
         raise type(error)(error.reason, reply, kept if error.kept is not None else None)
     if len(kept) < len(rests):

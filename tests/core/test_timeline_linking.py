@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from collections.abc import Sequence
@@ -246,6 +247,41 @@ def test_where_a_model_finds_no_events_the_segments_are_the_events(fault):
     with pytest.warns(DegradedWarning, match="no events in 4 turns"):
         found = drafts_of(fault)
     assert [turn_ids for _, turn_ids in found] == [("t0", "t1"), ("t2", "t3")]
+
+
+TRIP = group_messages(
+    [
+        Message("I go to Porto with Hanna.", "user"),
+        Message("Nice! I sing.", "assistant"),
+        Message("我住在成都。", "user"),
+    ],
+    "s",
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "event"),
+    [
+        ("Ines goes to Porto with Hanna.", "user goes to Porto with Hanna."),
+        ("Ines和Hanna去Porto。", "user和Hanna去Porto。"),
+        ("I go to Porto with Hanna.", "user: I go to Porto with Hanna."),
+        ("I sing", "assistant: I sing"),
+        ("My sister Hanna goes to Porto.", "user: My sister Hanna goes to Porto."),
+        ("Inesita goes to Porto.", "Inesita goes to Porto."),
+        ("Ida goes to Porto.", "Ida goes to Porto."),
+    ],
+)
+def test_an_event_says_whose_it_is_and_is_not_of_the_examples_speaker(written, event):
+    # A model of 1.5 billion parameters took the name in the example for that of a user who has none.
+    reply = json.dumps({"event": written, "exchanges": [0]}, ensure_ascii=False)
+    assert [text for text, _ in drafts_of(f"<events>{reply}</events>", TRIP)] == [event]
+
+
+def test_an_event_keeps_a_name_that_somebody_has():
+    talk = group_messages([Message("Ines goes to Porto.", "user")], "s")
+    assert (
+        drafts_of('<events>{"event": "Ines goes to Porto.", "exchanges": [0]}</events>', talk)[0][0] == talk[0].content
+    )
 
 
 def test_a_refusal_is_no_event():
