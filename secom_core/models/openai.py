@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..errors import BadReply, ContextTooLong, InvalidInput, MissingExtra, ModelUnavailable
+from ..errors import BadReply, ContextTooLong, InvalidInput, MissingExtra, ModelUnavailable, shorten
 from ..llm.limits import says_too_long
 from ..llm.quoting import without_thoughts
 from ..llm.reply import Reply, empty, ended_at_limit
@@ -339,5 +339,9 @@ def _text(reply: Any) -> Reply:
     content = _content(choice)
     if content.strip():
         return Reply(sendable(content), cut_off=ended_at_limit(choice))
+    # Some proxies send an error with status 200, in place of the answer or in it.
+    if error := getattr(reply, "error", None) or getattr(choice, "error", None):
+        kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
+        raise kind(f"the endpoint sent an error in place of an answer: {shorten(error)}")
     refusal = getattr(getattr(choice, "message", None), "refusal", None)
     raise BadReply("the model refused" if refusal else empty(ended_at_limit(choice)), str(refusal or content))

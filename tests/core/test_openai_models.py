@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from secom_core.conversation import as_turns
-from secom_core.errors import BadReply, DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
+from secom_core.errors import BadReply, ContextTooLong, DegradedWarning, InvalidInput, MissingExtra, ModelUnavailable
 from secom_core.llm.flow import AsyncChatModel, ChatModel, Prompt, arun
 from secom_core.memory import Segment
 from secom_core.models import OpenAIEmbedder, OpenAIModel
@@ -248,6 +248,19 @@ def test_no_other_reply_at_its_limit_is_asked_for_again(ask, inside, options, li
     with ScriptedServer(Answer(inside, finish_reason="length")) as server, suppress(BadReply):
         ask(model_at(server, **options), Prompt("x", max_tokens=limit))
     assert len(server.requests) == 1
+
+
+@both
+@pytest.mark.parametrize(
+    ("message", "kind"), [("out of credits", ModelUnavailable), ("maximum context is 4096 tokens", ContextTooLong)]
+)
+@pytest.mark.parametrize(
+    "place", ['{"error": %s}', '{"choices": [{"index": 0, "message": {"content": ""}, "error": %s}]}']
+)
+def test_an_error_with_status_200_is_no_empty_reply(ask, message, kind, place):
+    body = place % f'{{"message": "{message}", "code": 402}}'
+    with ScriptedServer(Fault(body=body)) as server, pytest.raises(kind, match=message):
+        ask(model_at(server), Prompt("x"))
 
 
 @both
