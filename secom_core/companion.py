@@ -15,15 +15,19 @@ from .citations.prompt import CITE_INSTRUCTION, CITE_REMINDER
 from .citations.records import Lesson
 from .context import citable
 from .conversation import Message, check_scope
-from .errors import InvalidInput
+from .errors import ContextTooLong, InvalidInput
 from .llm.flow import AsyncChatModel, AsyncStreamingModel, ChatModel, Procedure, Prompt, StreamingModel, arun, run
-from .llm.quoting import quoted, spoken
+from .llm.limits import room
+from .llm.quoting import fitted, quoted, spoken
 from .memory import Recall, RecallOptions
+from .text.terms import count_tokens
 
 _TASK: Final = (
     "You take part in a conversation. What was said in it so far stands between <conversation> and </conversation>; "
     "reply to what stands after it, in the same language, and write nothing but the reply."
 )
+_SHARES: Final = (1, 2, 4)
+"""By what the conversation so far is divided, a try after the other, where it is too long for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,8 @@ class Companion:
         instructions: who replies, and how; begins the system prompt.
         token_budget: how long the recalled block may be.
         k: the largest number of recalled memories.
-        window: how many of the session's latest turns the model is shown.
+        window: how many of the session's latest turns the model is shown; the longest of them lose their middles where
+            they are too long for it.
         markers: whether replies keep their markers or go without; what is remembered goes without.
         layers: the layers that take part in recalls, as in `MemoryBank.recall`.
         only_relevant: recall what answers alone, and leave the rest of the budget empty.
@@ -123,9 +128,9 @@ class Companion:
         """
         if not isinstance(self._model, StreamingModel):
             raise InvalidInput(f"{type(self._model).__name__} has no stream(); use reply")
-        prompt, recall, reader = self._begin(text)
+        prompts, recall, reader = self._begin(text)
         pieces = []
-        for chunk in self._model.stream(prompt):
+        for chunk in _streamed(self._model, prompts, next(prompts)):
             pieces.append(reader.feed(chunk))
             yield pieces[-1]
         visible = "".join(pieces)
@@ -135,9 +140,9 @@ class Companion:
         """As `stream`, without blocking the event loop."""
         if not isinstance(self._model, AsyncStreamingModel):
             raise InvalidInput(f"{type(self._model).__name__} has no astream(); use areply")
-        prompt, recall, reader = await asyncio.to_thread(self._begin, text)
+        prompts, recall, reader = await asyncio.to_thread(self._begin, text)
         pieces = []
-        async for chunk in self._model.astream(prompt):
+        async for chunk in _astreamed(self._model, prompts, next(prompts)):
             pieces.append(reader.feed(chunk))
             yield pieces[-1]
         visible = "".join(pieces)
@@ -150,21 +155,26 @@ class Companion:
 
     def _procedure(self, text: str) -> Procedure[Answer]:
         """The steps of one reply, for `secom_core.llm.flow`."""
-        prompt, recall, reader = yield partial(self._begin, text)
-        reply = yield prompt
+        prompts, recall, reader = yield partial(self._begin, text)
+        reply = yield from _answered(prompts, next(prompts))
         answer: Answer = yield partial(self._finish, text, recall, reader, reader.feed(reply))
         return answer
 
-    def _begin(self, text: str) -> tuple[Prompt, Recall, CitationStream]:
-        """What is asked, what it rests on, and what reads the reply."""
+    def _begin(self, text: str) -> tuple[Iterator[Prompt], Recall, CitationStream]:
+        """What is asked, and what instead where that is too long; what it rests on, and what reads the reply."""
         latest = self._bank.turns(self.scope, self.session, last=self._window)
         visible = [turn.id for turn in latest]
         said = [message for turn in latest for message in turn.messages]
         recall = self._bank.recall(self.scope, text, exclude=visible, context=said, **self._recall.arguments)
         self._target.remember(self.scope, [Message(text, role="user")], session=self.session)
-        shown = citable(recall.text)
-        prompt = _reply_prompt(text, [message.line for message in said], shown, instructions=self._instructions)
-        return prompt, recall, CitationStream(recall.numbers, markers=self._markers)
+        prompts = self._prompts(text, [message.line for message in said], citable(recall.text))
+        return prompts, recall, CitationStream(recall.numbers, markers=self._markers)
+
+    def _prompts(self, text: str, lines: Sequence[str], shown: str) -> Iterator[Prompt]:
+        """The prompt, and shorter ones for a model to which it is too long: the longest messages lose their middles."""
+        tokens = room(self._model, sum(map(count_tokens, lines)))
+        for share in _SHARES if lines else _SHARES[:1]:
+            yield _reply_prompt(text, fitted(lines, tokens // share), shown, instructions=self._instructions)
 
     def _finish(self, text: str, recall: Recall, reader: CitationStream, reply: str) -> Answer:
         rest = reader.finish()
@@ -179,6 +189,49 @@ class Companion:
         if recall.impression is not None:
             lesson = self._bank.citations.reward(self.scope, text, recall.impression, citations)
         return Answer(citations.text, citations, recall, lesson)
+
+
+def _answered(prompts: Iterator[Prompt], prompt: Prompt) -> Procedure[str]:
+    """The reply to the prompt, or to the first of the others that is not too long for the model."""
+    try:
+        reply: str = yield prompt
+    except ContextTooLong:
+        if (shorter := next(prompts, None)) is None:
+            raise
+    else:
+        return reply
+    return (yield from _answered(prompts, shorter))
+
+
+def _streamed(model: StreamingModel, prompts: Iterator[Prompt], prompt: Prompt) -> Iterator[str]:
+    """As `_answered`, piece by piece."""
+    begun = False
+    try:
+        for piece in model.stream(prompt):
+            begun = True
+            yield piece
+    except ContextTooLong:
+        if begun or (shorter := next(prompts, None)) is None:
+            raise
+    else:
+        return
+    yield from _streamed(model, prompts, shorter)
+
+
+async def _astreamed(model: AsyncStreamingModel, prompts: Iterator[Prompt], prompt: Prompt) -> AsyncIterator[str]:
+    """As `_streamed`, without blocking the event loop."""
+    begun = False
+    try:
+        async for piece in model.astream(prompt):
+            begun = True
+            yield piece
+    except ContextTooLong:
+        if begun or (shorter := next(prompts, None)) is None:
+            raise
+    else:
+        return
+    async for piece in _astreamed(model, prompts, shorter):
+        yield piece
 
 
 def _reply_prompt(text: str, conversation: Sequence[str], recalled: str, *, instructions: str = "") -> Prompt:

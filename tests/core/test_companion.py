@@ -14,7 +14,7 @@ import pytest
 from secom_core.bank import MemoryBank
 from secom_core.citations.prompt import CITE_REMINDER
 from secom_core.companion import Companion
-from secom_core.errors import InvalidInput, ModelUnavailable
+from secom_core.errors import ContextTooLong, InvalidInput, ModelUnavailable
 from secom_core.memory import Recall, RecallOptions
 from secom_core.models.openai import OpenAIModel
 from secom_core.testing import Fault, Script, ScriptedModel, ScriptedRequest, ScriptedServer
@@ -108,6 +108,37 @@ def test_what_the_model_thinks_aloud_is_not_remembered(bank: MemoryBank, way: Wa
         assert "Not [2]" in way(companion_of(bank, server), "Where did I move to?")
     assert [message.text for turn in bank.turns(ANN, "now") for message in turn.messages][1:] == ["To Porto."]
     assert [entry.cited for entry in bank.citations.log(ANN)] == [(1,)]
+
+
+def small(room: int) -> Script:
+    """A model that refuses requests of more characters than its context has room for."""
+
+    def reply(request: ScriptedRequest) -> str | Fault:
+        if sum(len(text) for _, text in request.messages) > room:
+            return Fault(status=400, body='{"error": {"message": "the request exceeds the available context size"}}')
+        return "Fine."
+
+    return reply
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_a_conversation_that_is_too_long_for_the_model_is_shown_shorter(bank: MemoryBank, way: Way) -> None:
+    said = [("user", "How do I bake rye bread?"), ("assistant", "Take flour. " + "Knead it well. " * 600)]
+    bank.remember(ANN, said, session="now")
+    with ScriptedServer(small(6_000)) as server:
+        companion = companion_of(bank, server)
+        assert way(companion, "And then?") == "Fine."
+        assert "user: How do I bake rye bread?\nassistant: Take flour. Knead" in server.requests[-1].text
+        assert "[…]" in server.requests[-1].text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_a_message_that_is_too_long_by_itself_is_an_error(bank: MemoryBank, way: Way) -> None:
+    with ScriptedServer(small(100)) as server, pytest.raises(ContextTooLong):
+        way(companion_of(bank, server), "And then?")
+    assert len(server.requests) == 1
 
 
 @pytest.mark.slow
