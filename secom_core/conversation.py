@@ -11,10 +11,11 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import datetime, timezone, tzinfo
 from typing import Any, Final, Literal
 
 from .errors import InvalidInput, InvalidScope, shorten
+from .zones import on_clocks
 
 Scope = tuple[str, ...]
 """Whose memory it is, such as ``("acme", "alice")``. Nothing crosses from one scope to another."""
@@ -264,9 +265,10 @@ def as_turns(texts: Iterable[str], session: str = "") -> tuple[Turn, ...]:
     return tuple(Turn((Message(text, role=""),), session, place) for place, text in enumerate(texts))
 
 
-def stamped(message: Message, at: datetime) -> Message:
-    """The same message with a time, its own where it has one."""
-    return message if message.at is not None else replace(message, at=at)
+def stamped(message: Message, at: datetime, zone: tzinfo | None = None) -> Message:
+    """The same message with a time, its own where it has one; one in UTC is told by the clocks of a zone."""
+    own = on_clocks(message.at, zone) if message.at is not None else at
+    return message if own is message.at else replace(message, at=own)
 
 
 def json_flaw(value: object) -> str:

@@ -37,6 +37,21 @@ def _named(name: str) -> tzinfo:
         raise InvalidInput(f"{wanted}, got {shorten(name)}{meant}") from error
 
 
+def on_clocks(at: datetime, zone: tzinfo | None) -> datetime:
+    """A moment that is told in UTC as the clocks of a zone show it; with another offset, or no zone, it stays as it is.
+
+    Args:
+        at: the moment, with its offset.
+        zone: the time zone.
+    """
+    if zone is None or at.utcoffset():
+        return at
+    try:
+        return at.astimezone(zone)
+    except OverflowError:  # on the first or the last day that there is
+        return at
+
+
 def present(zone: tzinfo | None) -> datetime:
     """This moment as the clocks of a zone show it; in UTC where none is given."""
     return datetime.now(zone or timezone.utc)

@@ -137,7 +137,8 @@ class MemoryBank(Looking):
                 recently used index is dropped first, and loaded again when it is needed.
             max_scopes: the largest number of scopes that are kept in memory; unless given, 1000 for topics and events.
             timezone: the time zone of the users, such as ``"Europe/Brussels"`` or a ``tzinfo``; UTC unless given. It
-                says which day "yesterday" is in a query, and of which day messages are that come without a time.
+                says which day "yesterday" is in a query, and of which day messages are that come without a time, or
+                with a time in UTC. A time with another offset keeps its own day.
             progress: show progress bars during long work; off unless given.
 
         Raises:
@@ -231,7 +232,7 @@ class MemoryBank(Looking):
         also = [*lifetimes.ending(expires), *(self._inside.chats.beside(chat) if chat else ())]
         name = session_name(self._store, scope, messages, session, self._parts.redact)
         given = messages.messages if isinstance(messages, Session) else read_messages(messages)
-        new = [stamped(redacted_message(message, self._parts.redact), moment) for message in given]
+        new = [stamped(redacted_message(message, self._parts.redact), moment, self.timezone) for message in given]
         if self._parts.denoiser is not None and not later:
             self._inside.scopes.caught_up(scope)
         appended = self._store.append(scope, name, new, close=close, idle=self._parts.silence, also=also)

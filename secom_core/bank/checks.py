@@ -14,7 +14,7 @@ from ..errors import InvalidInput, shorten
 from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, VectorStore
 from ..ranking.reranking import WANTED
 from ..ranking.weights import SIGNALS
-from ..zones import present
+from ..zones import on_clocks, present
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ def check_session_name(messages: object, session: str | None) -> str:
 
 
 def check_moment(name: str, at: object, zone: tzinfo | None = None) -> datetime:
-    """The moment with a zone, UTC where it has none; the present, in this ``zone``, where there is none.
+    """The moment with a zone, UTC where it has none; the present where there is none. UTC is told in this ``zone``.
 
     Raises:
         InvalidInput: it is no moment.
@@ -218,7 +218,7 @@ def check_moment(name: str, at: object, zone: tzinfo | None = None) -> datetime:
             f"{name} is a datetime, such as datetime(2025, 6, 1, tzinfo=timezone.utc), or None, got {shorten(at)}; "
             "datetime.fromisoformat reads one from text"
         )
-    return at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc)
+    return on_clocks(at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc), zone)
 
 
 def check_ids(name: str, ids: object) -> None:

@@ -583,6 +583,33 @@ def test_now_is_read_in_the_time_zone_of_the_bank(monkeypatch: pytest.MonkeyPatc
             assert {each.at.utcoffset() for each in (first, corrected) if each.at} == {timedelta(hours=offset)}
 
 
+@pytest.mark.parametrize(
+    ("zone", "said", "day", "now"),
+    [
+        ("Europe/Brussels", "2025-06-10T22:30:00+00:00", "2025-06-11", "2025-06-11T22:30:00+00:00"),
+        ("America/Lima", "2025-06-11T02:30:00+00:00", "2025-06-10", "2025-06-12T03:00:00+00:00"),
+        ("Europe/Brussels", "2025-06-10T22:30:00-05:00", "2025-06-10", "2025-06-11T12:00:00-05:00"),
+        (None, "2025-06-10T22:30:00+00:00", "2025-06-10", "2025-06-11T22:30:00+00:00"),
+    ],
+)
+def test_a_time_in_utc_is_told_by_the_clocks_of_the_bank(zone: str | None, said: str, day: str, now: str) -> None:
+    at = datetime.fromisoformat(said)
+    with MemoryBank.open(timezone=zone) as bank:
+        for number, moment in enumerate((at - timedelta(days=1), at, at + timedelta(days=1))):
+            bank.remember(ANN, [Message(f"I painted thing {number}.", at=moment)], session=f"s{number}")
+        bank.remember(ANN, [("user", "I slept.")], session="s1", at=at)
+        assert {(turn.at, str(turn.at and turn.at.date())) for turn in bank.turns(ANN, "s1")} == {(at, day)}
+        asked = bank.recall(ANN, "What did I paint yesterday?", k=1, now=datetime.fromisoformat(now))
+        assert [(hit.kind, hit.memory.session) for hit in asked.hits] == [("relevant", "s1")]
+
+
+def test_the_first_and_the_last_moment_there_are_stay_as_they_are() -> None:
+    with MemoryBank.open(timezone="Pacific/Kiritimati") as bank:
+        last = datetime.max.replace(tzinfo=timezone.utc)
+        bank.remember(ANN, [Message("The end.", at=last)], session="s")
+        assert [turn.at for turn in bank.turns(ANN)] == [last]
+
+
 @pytest.mark.parametrize("zone", ["Europe/Bruxelles", "", 2, "../etc/passwd"])
 def test_a_time_zone_that_is_none_is_refused_when_the_bank_is_opened(zone: Any) -> None:
     with pytest.raises(InvalidInput, match=rf"a time zone is called by its place, such as .*, got '?{zone}"):
