@@ -8,7 +8,7 @@ from typing import Final
 
 from ..configuration import Settings, read_settings
 
-_FLAGS: Final = ("store", "embedder", "model", "base_url")
+_FLAGS: Final = ("store", "embedder", "model", "base_url", "timezone")
 _OF_SERVE: Final = ("host", "port", "tokens_file")
 
 

@@ -142,9 +142,9 @@ def opened(args: Namespace, *, make: bool = False, layers: Sequence[LayerFactory
 
 
 def _models(args: Namespace, layers: Sequence[LayerFactory]) -> dict[str, Any]:
-    """What is configured for a bank, where the command uses models; without the layers that it opens itself."""
+    """What is configured for a bank, models where the command uses any; without the layers that it opens itself."""
     if not hasattr(args, "embedder"):
-        return {}
+        return {"timezone": args.settings.timezone}
     names = {getattr(layer, "name", None) for layer in layers}
     return {name: part for name, part in bank_arguments(args.settings).items() if name not in names}
 

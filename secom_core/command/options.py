@@ -8,7 +8,6 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from importlib.resources import files
 from typing import Any, Final
@@ -21,6 +20,7 @@ from ..filters import checked_filter
 from ..layers import Layer, names_taking_part, registered
 from .configured import settings_of
 from .line import CommandLine, HelpText
+from .times import moment, read_in_zone
 
 SHELLS: Final = ("bash", "zsh", "fish")
 """The shells that complete the words of the command."""
@@ -105,14 +105,13 @@ def _remember(command: ArgumentParser) -> None:
     add = command.add_argument
     add("file", nargs="+", metavar="FILE", help="a file, a folder, a zip, or - for standard input")
     add("--session", metavar="NAME", help="the session's name, where the file does not say; the file's unless given")
-    add("--at", type=_moment, metavar="TIME", help="when it was said, where the file does not say; now unless given")
+    add("--at", type=moment, metavar="TIME", help="when it was said, where the file does not say; now unless given")
     add("--open", action="store_true", help="leave the sessions open: they will go on")
     what = command.add_argument_group("what the files are")
     names = ", ".join(each.name for each in FORMATS)
     what.add_argument("--format", metavar="NAME", help=f"the format, recognised unless given: {names}")
     what.add_argument("--me", metavar="NAME", help="your own name in a chat between people; of a mail, your address")
-    zone = "the zone of times that carry none, such as Europe/Brussels; UTC unless given"
-    what.add_argument("--timezone", metavar="ZONE", help=zone)
+    _timezone(what, "the zone of times that carry none")
     dates = "which number of 03/05/2024 is the day; told from the whole file unless given"
     what.add_argument("--dates", choices=("day-first", "month-first"), help=dates)
     columns = "what a column of a table is, such as text=body speaker=who at=sent session=thread; guessed unless given"
@@ -129,7 +128,8 @@ def _recall(command: ArgumentParser) -> None:
     add("-k", type=_number, metavar="N", help="how many memories at most")
     add("--only-relevant", action="store_true", help="leave the rest of the block empty where less than all is needed")
     add("--no-history", dest="history", action="store_false", help="leave out what no longer holds")
-    add("--now", type=_moment, metavar="TIME", help='when the question is asked, for "last week"')
+    add("--now", type=moment, metavar="TIME", help='when the question is asked, for "last week"')
+    _timezone(command, 'your time zone, for "yesterday"')
     add("--layer", action="append", choices=names_taking_part(), help="a layer that takes part; may be given again")
     without = "let it take part without a language model, although the recall then finds less"
     add("--without-model", action="store_true", help=without)
@@ -165,7 +165,7 @@ def _forget(command: ArgumentParser) -> None:
     add = command.add_argument
     add("--session", metavar="NAME", help="turns of this session")
     add("--turn", action="append", metavar="ID", help="this turn; may be given again")
-    add("--before", type=_moment, metavar="TIME", help="turns that began earlier")
+    add("--before", type=moment, metavar="TIME", help="turns that began earlier")
     add("--all", action="store_true", help="the whole scope")
     add("-y", "--yes", action="store_true", help="do not ask")
     _scope(command, json_too=True)
@@ -217,6 +217,7 @@ def _serve(command: ArgumentParser) -> None:
     add("--read-only", action="store_true", help="let callers read, but for those with a token of the file")
     add("--host", metavar="ADDRESS", help="where to listen; 127.0.0.1 unless given")
     add("--port", metavar="N", help="the port; 8765 unless given, and 0 takes one that is free")
+    _timezone(command, 'the time zone of the users, for "yesterday"')
     _tokens(command)
     _models(command)
 
@@ -312,6 +313,11 @@ def _models(command: ArgumentParser) -> None:
     group.add_argument("--base-url", metavar="URL", help="the endpoint, such as http://localhost:11434/v1")
 
 
+def _timezone(command: Any, what: str) -> None:
+    help_ = f"{what}, such as Europe/Brussels; the configured one, else UTC, unless given"
+    command.add_argument("--timezone", metavar="ZONE", help=help_)
+
+
 def _key(command: Any) -> None:
     given = "a file that holds the key of an encrypted store, or - to be asked; SECOM_KEY unless given"
     command.add_argument("--key-file", metavar="FILE", help=given)
@@ -331,6 +337,7 @@ def _check(command: ArgumentParser, args: Namespace) -> None:
     if hasattr(args, "before"):
         _check_conditions(command, args)
     args.settings = settings_of(args)
+    read_in_zone(args, args.settings.timezone)
     if getattr(args, "needs_scope", False) and args.settings.scope is None:
         command.error(
             "whose memory? Give the scope, one --scope for each part, such as: --scope acme --scope alice, or "
@@ -361,16 +368,6 @@ def _column(text: str) -> tuple[str, str]:
     if not (what and mark and name):
         raise argparse.ArgumentTypeError(f"a column is given as text=body, not {text!r}")
     return what, name
-
-
-def _moment(text: str) -> datetime:
-    from ..readers.moments import read_moment
-
-    read = read_moment(text.strip())
-    at = read.on(None) if read else None
-    if at is None:
-        raise argparse.ArgumentTypeError(f"a date such as 2024-05-07 or 2024-05-07T14:05Z (UTC), not {text!r}")
-    return at
 
 
 def _json_filter(text: str) -> dict[str, Any] | None:

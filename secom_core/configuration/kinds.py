@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, TypeVar
 from ..conversation import Scope, check_scope
 from ..errors import InvalidInput, shorten
 from ..text.patterns import regex
+from ..zones import zone_of
 
 T = TypeVar("T")
 Reader: TypeAlias = Callable[[str, object], T]
@@ -40,6 +41,15 @@ def variable(name: str, value: object) -> str:
             "OPENAI_API_KEY; it is not the secret itself"
         )
     return value
+
+
+def place(name: str, value: object) -> str:
+    """The name of a time zone, such as Europe/Brussels."""
+    try:
+        zone_of(text(name, value))
+    except InvalidInput as error:
+        raise InvalidInput(f"{name}: {error}") from error
+    return str(value)
 
 
 def truth(name: str, value: object) -> bool:

@@ -35,7 +35,7 @@ def bank_arguments(settings: Settings, environ: Mapping[str, str] | None = None)
     """
     variables = os.environ if environ is None else environ
     embedder = _embedder(settings, variables)
-    parts: dict[str, Any] = {"embedder": embedder, "model": _model(settings, variables)}
+    parts: dict[str, Any] = {"embedder": embedder, "model": _model(settings, variables), "timezone": settings.timezone}
     if settings.vector_store == "pgvector":
         parts["vector_store"] = _pgvector(settings, embedder)
     if settings.origin("idle_minutes") != DEFAULT:

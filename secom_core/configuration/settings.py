@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Final, NamedTuple
 
 from ..stores.places import is_postgres
-from .kinds import Reader, choice, names, option, scope_parts, seconds, text, texts, truth, variable, whole
+from .kinds import Reader, choice, names, option, place, scope_parts, seconds, text, texts, truth, variable, whole
 
 PREFIX: Final = "SECOM_"
 """Every environment variable of a setting begins with it."""
@@ -60,6 +60,9 @@ class Settings:
     api_key_variable: str = option(variable, _KEY, "the environment variable with the key of base_url")
     layers: tuple[str, ...] = option(
         names(lambda: _LAYERS), (), f"the layers that are made from sessions: {', '.join(_LAYERS)}"
+    )
+    timezone: str | None = option(
+        place, None, "the time zone of the users, such as Europe/Brussels, for days such as yesterday; UTC unless given"
     )
     idle_minutes: int = option(whole(1, 525_600), 30, "after how many minutes of silence a session ends")
     serve: ServeSettings = field(default_factory=ServeSettings)

@@ -240,6 +240,39 @@ def test_the_budget_and_the_moment_are_passed_on(secom: Secom) -> None:
     assert "I ran." in lately
 
 
+@pytest.mark.parametrize(
+    ("zone", "now", "found"),
+    [
+        ("Europe/Brussels", "2025-06-11T22:30Z", "I swam."),  # the 12th has begun in Brussels
+        ("Europe/Brussels", "2025-06-12T00:30", "I swam."),
+        ("Europe/Brussels", "2025-06-12T00:30-03:00", "I swam."),
+        ("Europe/Brussels", "2025-06-11T21:30Z", "I ran."),
+        (None, "2025-06-11T22:30Z", "I ran."),
+    ],
+)
+def test_yesterday_is_counted_in_the_time_zone_that_is_given(
+    secom: Secom, zone: str | None, now: str, found: str
+) -> None:
+    Path("diary.txt").write_text("--- 2025-06-10 12:00 ---\nAnn: I ran.\n--- 2025-06-11 12:00 ---\nAnn: I swam.\n")
+    secom.ok("remember", "diary.txt", *ALICE)
+    asked = ["recall", "What did Ann do yesterday?", "-k", "1", "--now", now, *ALICE]
+    assert found in secom.ok(*asked, *(["--timezone", zone] if zone else []))
+    if zone:
+        Path("secom.toml").write_text(f'timezone = "{zone}"\n')
+        assert found in secom.ok(*asked)
+
+
+def test_times_without_a_zone_are_of_the_configured_one(secom: Secom) -> None:
+    Path("secom.toml").write_text('timezone = "Europe/Brussels"\n')
+    Path("chat.txt").write_text("[10/06/2025, 23:30:00] Ann: I ran.\n[11/06/2025, 23:30:00] Bob: I swam.\n")
+    done = secom("remember", "chat.txt", "--dates", "day-first", *ALICE)
+    assert "time zone" not in done.err
+    secom.ok("forget", "--before", "2025-06-11", "--json", *ALICE)
+    with MemoryBank.open("memory.db") as bank:
+        assert [str(turn.at) for turn in bank.turns(("acme", "alice"))] == ["2025-06-11 23:30:00+02:00"]
+    assert "Europe/Brussels" in refused(secom("recall", "x", "--timezone", "Europe/Brussel", *ALICE))
+
+
 def test_recall_takes_every_option_and_passes_it_on(kept: Secom, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = {
         "token_budget": 400,

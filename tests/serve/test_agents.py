@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, Final
 
@@ -312,3 +313,11 @@ def stdio_process(folder: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "secom_core", "serve", "--mcp", "--scope", "acme", "--store", "memory.db"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, cwd=folder, **pipes)  # type: ignore[call-overload,no-any-return]
+
+
+async def test_an_agent_reads_days_in_the_time_zone_of_the_user(tmp_path: Path, scope: Scope) -> None:
+    async with over_stdio(tmp_path, scope, "auto", "--timezone", "Pacific/Kiritimati") as client:
+        today = datetime.now(timezone(timedelta(hours=14)))
+        await said(client, "remember", text="I painted the fence.")
+        assert f"{today:%Y-%m-%d %a}" in await said(client, "recall", query="What did I paint today?")
+        assert f"{today:%Y-%m-%d} 1 turn" in await said(client, "look")

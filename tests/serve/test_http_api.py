@@ -327,3 +327,15 @@ def test_the_address_alone_leads_to_the_inspector(server: Served) -> None:
     assert done.status_code == 200
     assert str(done.url) == f"{server.url}/inspect/"
     assert "<title>Memory inspector</title>" in done.text
+
+
+def test_days_are_counted_in_the_time_zone_of_the_users(tmp_path: Path) -> None:
+    options = ("--scope", "acme", "--scope", "alice", "--timezone", "Europe/Brussels")
+    with serving(tmp_path, *options) as served, httpx.Client(base_url=served.url, timeout=30) as http:
+        for day in (9, 10, 11):
+            said = {"role": "user", "content": f"I painted thing {day}.", "at": f"2025-06-{day:02}T22:30:00.000Z"}
+            http.post("/v1/remember", json={"messages": [said], "session": f"s{day}"})
+        asked = {"query": "What did I paint yesterday?", "k": 1, "now": "2025-06-11T22:30:00.000Z"}
+        recall = http.post("/v1/recall", json=asked).json()
+        assert [turn["at"] for hit in recall["hits"] for turn in hit["turns"]] == ["2025-06-11T00:30:00+02:00"]
+        assert "2025-06-11 Wed" in recall["text"]
