@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.said_again import forget_said
 from secom_core.context.reading import with_ids
 from secom_core.conversation import NOTE, Message, Scope
 from secom_core.memory import Recall
@@ -32,7 +33,8 @@ def unknown(memory_id: str | None) -> str:
 def changed(bank: MemoryBank, scope: Scope, session: str, action: str, text: str, memory_id: str) -> str | None:
     """Do it, and report it to the model; nothing where the memory is not there."""
     if action == "forget":
-        return f"Forgot {memory_id}." if bank.forget(scope, turn_ids=[memory_id]) else None
+        gone = forget_said(bank, scope, [memory_id])
+        return f"Forgot {memory_id}.{gone.more}" if gone.turns else None
     if action == "correct":
         is_there = bool(bank.turns(scope, turn_ids=[memory_id]))
         if not is_there:

@@ -20,6 +20,7 @@ from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.bank.checks import check_choice, check_count, check_some, check_text
+from secom_core.bank.said_again import forget_said
 from secom_core.context.block import counter_with, render, shown_with
 from secom_core.context.packing import MOST_TOKENS
 from secom_core.context.reading import part_of, why_empty
@@ -168,9 +169,10 @@ class _Tools:
         return f"Unpinned {memory_id}."
 
     def forget(self, place: _Place, memory_id: str) -> str:
-        if not place.bank.forget(place.scope, turn_ids=[memory_id]):
+        gone = forget_said(place.bank, place.scope, [memory_id])
+        if not gone.turns:
             raise InvalidInput(_unknown(memory_id))
-        return f"Forgot {memory_id}."
+        return f"Forgot {memory_id}.{gone.more}"
 
     def _new_turn(self, place: _Place, text: str) -> str:
         note = Message(text, role="", speaker=NOTE)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..context import MOST_TOKENS
 from ..context.block import counter_with, shown_with
-from ..conversation import Message, Scope, check_scope
+from ..conversation import Message, Scope, Turn, check_scope
 from ..derived.segments import Derivation
 from ..errors import StaleIndex
 from ..filters import Joined, read_filter
@@ -230,6 +230,18 @@ class Recalling:
                 each.touches(passage.place, passage.start, passage.stop) for each in replaced.get(passage.turn.id, ())
             )
         ]
+
+    def saying(self, scope: Scope, words: Collection[int]) -> list[Turn]:
+        """The turns in which one of these is said, as numbers that are the same for what says the same (`said`)."""
+        return self._fresh([scope], lambda: self._saying(scope, words))
+
+    def _saying(self, scope: Scope, words: Collection[int]) -> list[Turn]:
+        loaded = self.scopes.caught_up(scope)
+        if loaded is None:
+            return []
+        with loaded.lock:
+            turns = loaded.index.indexes.table.turns_saying(words)
+        return list({turn.id: turn for turn in turns}.values())
 
     def _fresh(self, scopes: Sequence[Scope], read: Callable[[], T]) -> T:
         """What is read from an index; once more from a new one, where a part of it could not be read."""

@@ -99,6 +99,12 @@ class PassageTable(WholeColumns):
             raise KeyError(f"row {row} is empty")
         return found
 
+    def turns_saying(self, words: Iterable[int]) -> list[Turn]:
+        """The turn of each passage that says one of these (`secom_core.ranking.repeats.said`)."""
+        rows = [row for each in words for row in self.repeats.rows(each)]
+        self.read(rows)
+        return [self.passage(row).turn for row in rows]
+
     def order(self, rows: Rows) -> tuple[npt.NDArray[np.signedinteger[Any]], ...]:
         """What rows are sorted by, the last first: the session, the turn, the message, and where in it they begin."""
         at = self.at(rows)

@@ -89,7 +89,7 @@ class Repeats:
         self._group_of[row] = group
         if group == ALONE:
             return [row], row
-        rows = self._rows(group)
+        rows = self.rows(group)
         rows.append(row)
         self._turns.pop(group, None)
         before = self._latest.setdefault(group, row)
@@ -103,7 +103,7 @@ class Repeats:
         self._group_of[row] = ALONE
         if group == ALONE:
             return []
-        rows = self._rows(group)
+        rows = self.rows(group)
         rows.remove(row)
         self._turns.pop(group, None)
         if not rows:
@@ -116,7 +116,7 @@ class Repeats:
     def latest(self, row: int) -> int:
         """The row that says last what this one says."""
         group = self._group(row)
-        return row if group == ALONE or not self._rows(group) else self._latest[group]
+        return row if group == ALONE or not self.rows(group) else self._latest[group]
 
     def turns(self, row: int, turn_of: Callable[[int], int]) -> int:
         """In how many turns there is a row that says what this one says; counted once until a row comes or goes.
@@ -129,7 +129,7 @@ class Repeats:
         if group == ALONE:
             return 1
         if group not in self._turns:
-            self._turns[group] = len(set(map(turn_of, self._rows(group))))
+            self._turns[group] = len(set(map(turn_of, self.rows(group))))
         return self._turns[group]
 
     def _group(self, row: int) -> int:
@@ -139,7 +139,8 @@ class Repeats:
             known = int(kept[row]) if row < len(kept) else ALONE
         return known
 
-    def _rows(self, group: int) -> list[int]:
+    def rows(self, group: int) -> list[int]:
+        """The rows that say this (`said`)."""
         if group not in self._groups:
             _, _, shown = self._of_rows
             rows = self._groups[group] = self._kept_rows(group)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from ..bank import BackgroundWriter, MemoryBank
+from ..bank.said_again import forget_said
 from ..context.block import counter_with, shown_with
 from ..context.lines import CLOSE, OPEN, day_of, one_line, quoted_turn
 from ..context.reading import part_of, why_empty, with_ids
@@ -130,8 +131,8 @@ def _correct(writer: BackgroundWriter, grant: Grant, call: Correct) -> str:
 def _forget(writer: BackgroundWriter, grant: Grant, call: Forget) -> str:
     operations.check_writes(grant)
     operations.check_there(writer.bank, grant.scope, call.memory_ids)
-    gone = operations.forget(writer.bank, grant, requests.Forget(turn_ids=call.memory_ids))
-    return f"Forgot {gone['forgotten']} of {len(call.memory_ids)}."
+    gone = forget_said(writer.bank, grant.scope, call.memory_ids)
+    return f"Forgot {gone.turns} of {len(call.memory_ids)}.{gone.more}"
 
 
 def _look(writer: BackgroundWriter, grant: Grant, call: Look) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.said_again import forget_said
 from secom_core.conversation import NOTE, Message, Turn
 from secom_core.memory import Memory, Recall
 from secom_core.ranking import ScopeIndex
@@ -241,3 +242,53 @@ def test_what_people_say_to_each_other_on_several_days_stays_apart() -> None:
             at = AT + timedelta(days=day)
             bank.remember(SCOPE, [Message("The cabin's code is 4711.", "", "Ann", at=at)], session="chat")
         assert bank.recall(SCOPE, "What is the code of the cabin?").text.count("4711") == 3
+
+
+def noted(text: str, id: str) -> Message:
+    return Message(text, role="", speaker=NOTE, id=id)
+
+
+def test_what_is_noted_again_is_forgotten_with_the_note_that_is_shown() -> None:
+    with MemoryBank.open() as bank:
+        told = [
+            "I'm allergic to hazelnuts.",
+            "I have a dog.",
+            "I'm allergic to hazelnuts",
+            "i'm allergic to  hazelnuts!",
+        ]
+        for number, text in enumerate(told):
+            bank.remember(SCOPE, [noted(text, f"n{number}")], session=f"s{number % 2}")
+        bank.remember(("acme", "bob"), [noted(told[0], "bob")], session="s0")
+        gone = forget_said(bank, SCOPE, ["n3"])
+        assert (gone.turns, gone.notes, gone.left) == (1, 2, ())
+        assert gone.more == " With it went 2 more that noted the same."
+        assert [turn.id for turn in bank.turns(SCOPE)] == ["n1"]
+        assert [turn.id for turn in bank.turns(("acme", "bob"))] == ["bob"]
+        assert forget_said(bank, SCOPE, ["n0"]).turns == 0
+
+
+def test_what_the_user_says_again_stays_and_is_named() -> None:
+    with MemoryBank.open() as bank:
+        for number, answer in enumerate(("Noted.", "I shall mind that.", "Your flight goes at nine.")):
+            said_ = [Message("I'm allergic to hazelnuts.", id=f"u{number}"), Message(answer, role="assistant")]
+            bank.remember(SCOPE, said_, session=f"s{number}")
+        more = [
+            noted("I'm allergic to hazelnuts.", "note"),
+            Message("Noted.", id="other"),
+            Message("I'm allergic to hazelnuts. And to bees.", id="both"),
+        ]
+        bank.remember(SCOPE, more, session="s9")
+        gone = forget_said(bank, SCOPE, ["u2"])
+        assert (gone.turns, gone.notes, set(gone.left)) == (1, 0, {"u0", "u1"})
+        assert "u0" in gone.more
+        assert len(bank.turns(SCOPE)) == 5
+        assert forget_said(bank, SCOPE, ["both", "note", "u0", "u1"]).more == ""
+
+
+def test_of_many_turns_that_say_the_same_a_few_are_named() -> None:
+    with MemoryBank.open() as bank:
+        for number in range(9):
+            bank.remember(SCOPE, [Message("Thank you!", id=f"u{number}")], session=f"s{number}")
+        gone = forget_said(bank, SCOPE, ["u8"])
+        assert len(gone.left) == 8
+        assert "and 3 more, still remembered" in gone.more

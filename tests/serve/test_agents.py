@@ -321,3 +321,18 @@ async def test_an_agent_reads_days_in_the_time_zone_of_the_user(tmp_path: Path, 
         await said(client, "remember", text="I painted the fence.")
         assert f"{today:%Y-%m-%d %a}" in await said(client, "recall", query="What did I paint today?")
         assert f"{today:%Y-%m-%d} 1 turn" in await said(client, "look")
+
+
+async def test_a_fact_that_was_noted_three_times_is_forgotten_at_once(connect: Connect) -> None:
+    async with connect() as client:
+        for session in ("notes", "tuesday", "notes"):
+            await said(client, "remember", text="I am allergic to hazelnuts.", session=session)
+        await said(client, "remember", text="I have a dog called Bruno.")
+        found = await said(client, "recall", query="What am I allergic to?")
+        [shown] = re.findall(r"\[(\d)\] note: I am allergic", found)
+        [memory] = re.findall(rf"\[{shown}\] (~\w+)", found)
+        gone = await said(client, "forget", memory_ids=[memory])
+        assert gone == "Forgot 1 of 1. With it went 2 more that noted the same."
+        after = await said(client, "recall", query="What am I allergic to?")
+        assert "hazelnuts" not in after
+        assert "Bruno" in after
