@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from ..bank import BackgroundWriter, MemoryBank
 from ..bank.said_again import forget_said
@@ -22,6 +22,7 @@ from . import operations, requests
 from .grants import Grant
 from .requests import Call, Text
 
+NOTHING: Final = "Nothing is remembered yet."
 _NOTES: Final = "notes"
 _LEAST_TOKENS, _USUAL_TOKENS, _MOST_TOKENS = 60, 1_000, 20_000
 
@@ -31,7 +32,8 @@ class Recall(Call):
 
     query: Annotated[Text, Field(description="What to look for: a question, or a few words.")]
     token_budget: Annotated[
-        int, Field(ge=_LEAST_TOKENS, le=_MOST_TOKENS, description="How long the result may be, in tokens.")
+        int,
+        Field(ge=_LEAST_TOKENS, le=_MOST_TOKENS, strict=False, description="How long the result may be, in tokens."),
     ] = _USUAL_TOKENS
 
 
@@ -46,7 +48,7 @@ class ReadTheRest(Call):
     """Arguments of ``read_the_rest``."""
 
     memory_id: Annotated[Text, Field(description="The memory, as recall names it.")]
-    start: Annotated[int, Field(ge=0, description="Where to go on, as the piece before says.")] = 0
+    start: Annotated[int, Field(ge=0, strict=False, description="Where to go on, as the piece before says.")] = 0
 
 
 class Correct(Call):
@@ -59,7 +61,11 @@ class Correct(Call):
 class Forget(Call):
     """Arguments of ``forget``."""
 
-    memory_ids: Annotated[list[Text], Field(min_length=1, max_length=100, description="The memories to delete.")]
+    memory_ids: Annotated[
+        list[Text],
+        BeforeValidator(lambda given: [given] if isinstance(given, str) else given),
+        Field(min_length=1, max_length=100, description="The memories to delete."),
+    ]
 
 
 class Look(Call):
@@ -68,7 +74,9 @@ class Look(Call):
     what: Annotated[
         Literal["sessions", "stats"], Field(description="The list of conversations, or how much there is.")
     ] = "sessions"
-    limit: Annotated[int, Field(ge=1, le=200, description="How many conversations, the latest first.")] = 20
+    limit: Annotated[
+        int, Field(ge=1, le=200, strict=False, description="How many conversations, the latest first.")
+    ] = 20
 
 
 @dataclass(frozen=True)
@@ -195,6 +203,8 @@ def tools_of(grant: Grant) -> list[AgentTool]:
 def listed(bank: MemoryBank, grant: Grant, limit: int) -> str:
     """The latest conversations, quoted as data: a line each."""
     page = operations.sessions(bank, grant, requests.Page(limit=limit))
+    if not page["total"]:
+        return NOTHING
     rows = (
         f"{(row['begin'] or '')[:10]} {counted(row['turns'], 'turn')}, {counted(row['segments'], 'segment')}: "
         f"{one_line(row['name'])}\n"

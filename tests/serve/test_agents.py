@@ -155,6 +155,19 @@ async def test_what_an_agent_gives_wrongly_is_said_in_words(connect: Connect) ->
                 await client.read_resource(uri)
 
 
+async def test_numbers_in_quotes_and_one_memory_without_a_list_are_taken_as_they_are_meant(connect: Connect) -> None:
+    async with connect() as client:
+        assert await said(client, "look") == "Nothing is remembered yet."
+        done = await said(client, "remember", text="I keep bees.")
+        [memory] = re.findall(r"~\w+", done)
+        assert "I keep bees." in await said(client, "recall", query="bees", token_budget="500")
+        assert "I keep bees." in await said(client, "read_the_rest", memory_id=memory, start="0")
+        assert "notes" in await said(client, "look", limit="5")
+        assert "got '10'" in await failed(client, "recall", query="bees", token_budget="10")
+        assert "got '1.5'" in await failed(client, "look", limit="1.5")
+        assert await said(client, "forget", memory_ids=memory) == "Forgot 1 of 1."
+
+
 async def test_no_argument_of_a_model_names_a_scope(connect: Connect) -> None:
     names = ("scope", "scopes", "user_id", "also", "tenant")
     async with connect() as client:
