@@ -66,6 +66,7 @@ def remember(writer: BackgroundWriter, grant: Grant, call: asked.Remember) -> Re
 
 def recalled(bank: MemoryBank, grant: Grant, call: asked.Recall) -> Recalled:
     """What answers the query, from the caller's scope and those it may search beside it."""
+    _check_layers(bank, call.layers)
     options = RecallOptions(
         token_budget=call.token_budget,
         k=call.k,
@@ -78,6 +79,16 @@ def recalled(bank: MemoryBank, grant: Grant, call: asked.Recall) -> Recalled:
     return bank.recall(
         grant.scope, call.query, now=call.now, exclude=call.exclude, context=call.context, **options.arguments
     )
+
+
+def _check_layers(bank: MemoryBank, named: Sequence[str]) -> None:
+    """Say to whoever calls a server how it would have a layer that there is."""
+    for name in names_taking_part():
+        if name in named and name not in bank.layers:
+            raise InvalidInput(
+                f'layers: this server makes no {name}; start it with layers = ["{name}"] in its secom.toml, or with '
+                f"SECOM_LAYERS={name}"
+            )
 
 
 def _also(grant: Grant, named: Sequence[Sequence[str]]) -> list[Scope]:

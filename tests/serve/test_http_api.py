@@ -120,6 +120,7 @@ def test_the_description_names_every_call_and_no_other(server: Served, descripti
         ({"query": "x", "tokens": 5}, "tokens: Extra inputs are not permitted; it takes query, token_budget"),
         ({"query": "x", "where": {"$nonsense": 1}}, "nonsense"),
         ({"query": "x", "layers": ["moods"]}, "no layer is called 'moods'"),
+        ({"query": "x", "layers": ["topics"]}, 'this server makes no topics; start it with layers = ["topics"]'),
         ({"query": "x", "context": [{"content": "no role"}]}, "message 0: needs a 'role'"),
         ({"query": "x", "now": "tomorrow"}, "now: should be a time such as 2024-05-07T14:05:00Z, got 'tomorrow'"),
         ([], "the request: Input should be a valid dictionary"),
