@@ -58,6 +58,7 @@ def _model(settings: Settings, environ: Mapping[str, str]) -> ChatModel | None:
     from ..models.openai import OpenAIModel
 
     key = _key(settings, "api_key_variable", settings.api_key_variable, environ)
+    _check_reachable(settings, "model", settings.base_url, key)
     return OpenAIModel(settings.model, base_url=settings.base_url, api_key=key)
 
 
@@ -85,7 +86,17 @@ def _openai_embedder(name: str, settings: Settings, environ: Mapping[str, str]) 
         key = _key(settings, own, named, environ)
     else:
         key = _key(settings, "api_key_variable", settings.api_key_variable, environ) if shares else None
-    return OpenAIEmbedder(name, base_url=settings.embedder_base_url or settings.base_url, api_key=key)
+    url = settings.embedder_base_url or settings.base_url
+    _check_reachable(settings, "embedder", url, key)
+    return OpenAIEmbedder(name, base_url=url, api_key=key)
+
+
+def _check_reachable(settings: Settings, name: str, url: str | None, key: str | None) -> None:
+    if not (url or key or os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")):
+        raise InvalidInput(
+            f"{settings.origin(name)}: the {name} is asked at OpenAI, which needs a key in the variable "
+            f"{settings.api_key_variable}; for another endpoint give --base-url, or base_url in secom.toml"
+        )
 
 
 def _local_embedder(named: str, origin: str) -> Embedder:

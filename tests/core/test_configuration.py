@@ -259,6 +259,20 @@ def _keys(flags: Mapping[str, object], environ: Mapping[str, str]) -> list[str]:
     return [arguments[name]._endpoint.client.api_key for name in ("model", "embedder")]
 
 
+@pytest.mark.parametrize("flags", [{"model": "gpt-4o"}, {"embedder": "openai:text-embedding-3-small"}])
+def test_without_a_key_and_an_address_it_is_said_how_a_command_gets_them(
+    flags: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("openai")
+    for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    [name] = flags
+    with pytest.raises(InvalidInput, match=f"^--{name}: the {name} .* SECOM_API_KEY; .* --base-url"):
+        bank_arguments(read_settings(flags, environ=NOTHING), NOTHING)
+    reached = {**flags, "base_url": "http://localhost:1/v1"}
+    assert list(bank_arguments(read_settings(reached, environ=NOTHING), NOTHING)) == [name]
+
+
 def test_a_variable_that_is_named_and_not_set_is_said() -> None:
     pytest.importorskip("openai")
     settings = read_settings({"model": "m", "api_key_variable": "MY_KEY"}, environ=NOTHING)
