@@ -496,3 +496,11 @@ def test_a_search_does_not_find_the_question_that_is_being_asked(bank: MemoryBan
     shown = graph.compile().invoke({"messages": [("user", question), asked]})["messages"][-1].text
     assert "Bello swims in the Leie" in shown
     assert question not in shown
+
+
+def test_a_fact_that_was_noted_twice_is_forgotten_at_once(bank: MemoryBank) -> None:
+    manage = create_manage_memory_tool(bank, scope=ANN)
+    first, last = (manage.invoke({"action": "remember", "text": "Ann plays chess."}).split()[-1][:-1] for _ in range(2))
+    gone = manage.invoke({"action": "forget", "memory_id": last})
+    assert gone == f"Forgot {last}. With it went 1 more that noted the same."
+    assert bank.turns(ANN, turn_ids=[first, last]) == []

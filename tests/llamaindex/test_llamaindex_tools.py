@@ -473,3 +473,11 @@ def test_what_is_read_of_a_memory_says_that_it_holds_no_more(bank: MemoryBank) -
     assert "→" not in str(read.call(memory_id="ann-1"))
     bank.corrections.retract(ANN, "ann-1")
     assert str(read.call(memory_id="ann-1")).startswith("→ (retracted on ")
+
+
+def test_a_fact_that_was_noted_twice_is_forgotten_at_once(bank: MemoryBank) -> None:
+    tools = {tool.metadata.name: tool for tool in memory_tools(bank, scope=ANN)}
+    first, last = (str(tools["remember"].call(text="Ann plays chess.")).split()[-1][:-1] for _ in range(2))
+    gone = str(tools["forget_memory"].call(memory_id=last))
+    assert gone == f"Forgot {last}. With it went 1 more that noted the same."
+    assert bank.turns(ANN, turn_ids=[first, last]) == []
