@@ -44,7 +44,7 @@ def on_clocks(at: datetime, zone: tzinfo | None) -> datetime:
         at: the moment, with its offset.
         zone: the time zone.
     """
-    if zone is None or at.utcoffset():
+    if zone is None or at.tzinfo is None or at.utcoffset():
         return at
     try:
         return at.astimezone(zone)
