@@ -11,6 +11,7 @@ from pathlib import Path
 from ..bank import MemoryBank, Parts
 from ..configuration import Settings, bank_arguments
 from ..conversation import check_scope
+from ..stores.places import file_at, is_postgres
 from .configured import from_where
 from .keys import key_of
 from .opening import as_options, open_named
@@ -27,6 +28,7 @@ def serve_(args: Namespace) -> None:
     tokens = tokens_of(settings, writes=not args.read_only) if grant is None else None
     parts = Parts.of(None, **bank_arguments(settings))
     said = from_where(settings, "store")
+    _told_of_new(settings.store, said)
     store = open_named(settings.store, make=True, key=key_of(args, settings.store), said=said)
     bank = MemoryBank(store, parts)
     if grant is not None:
@@ -35,6 +37,12 @@ def serve_(args: Namespace) -> None:
         run_agent(bank, grant)
     elif tokens is not None:
         run_http(bank, settings, tokens, partial(_announced, settings))
+
+
+def _told_of_new(named: str, said: str) -> None:
+    """Say that there is no store yet where one was configured, as a misspelt name would go unnoticed for long."""
+    if named != ":memory:" and not is_postgres(named) and not (path := file_at(named)).exists():
+        note(f"there is no store at {path}{said} yet: a new and empty one begins there")
 
 
 def _announced(settings: Settings, address: str) -> None:

@@ -328,6 +328,16 @@ def stdio_process(folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=folder, **pipes)  # type: ignore[call-overload,no-any-return]
 
 
+def test_a_store_that_begins_is_told(tmp_path: Path) -> None:
+    texts = []
+    for _ in range(2):
+        with stdio_process(tmp_path) as process:
+            _, errors = process.communicate(b"", timeout=60)
+            texts.append(errors.decode())
+    assert "there is no store at memory.db yet: a new and empty one begins there" in texts[0]
+    assert "no store" not in texts[1]
+
+
 async def test_an_agent_reads_days_in_the_time_zone_of_the_user(tmp_path: Path, scope: Scope) -> None:
     async with over_stdio(tmp_path, scope, "auto", "--timezone", "Pacific/Kiritimati") as client:
         today = datetime.now(timezone(timedelta(hours=14)))
