@@ -69,20 +69,27 @@ _NAME_OF_SOMETHING: Final = (
 
 _OF_A_WORD: Final = rf"[^\x00-/:-@\[-^`{{-\x7f\s{_LT}{_GT}{_BAR}‹›]"
 _ON_A_LINE: Final = rf"[^\n{_LT}{_GT}‹›]"
+_WITHIN: Final = rf"{_ON_A_LINE}{{0,{_FAR}}}"
+_END: Final = f"(?<![=-])[{_GT}]"
+_INNER: Final = f"[{_LT}]{_WITHIN}{_END}"
+_NESTED: Final = f"[{_LT}]{_WITHIN}(?:{_INNER}{_WITHIN}){{0,8}}{_END}"
+"""What stands between the brackets of a type within another: ``List<int>`` in ``Map<String, List<int>>``."""
 _ANGLE: Final = regex(
     # A run is looked at once, from its beginning, so that a million brackets take no time.
     rf"(?<![{_LT}])[{_LT}]+(?!(?<=<)(?a:{_NAME_OF_SOMETHING}))(?="
     # What opens a mark whatever follows.
     rf"[{_BAR}\\\ufe68!?{_SQUARES}]|[\s{_BAR}]*[/\\\uff0f\uff3c]"
     # A word that something closes on its line, but for an arrow or a comparison; blanks may stand inside.
-    rf"|[^\s\d{_SAFE}{_LT}{_GT}]{_ON_A_LINE}{{0,{_FAR}}}(?<![=-])[{_GT}](?![=\uff1d])"
+    rf"|[^\s\d{_SAFE}{_LT}{_GT}]{_WITHIN}{_END}(?![=\uff1d])"
+    # A type with others within: its bracket is broken as theirs are.
+    rf"|(?<=\w[{_LT}])[^\s\d=~+*;{_LT}{_GT}-]{_WITHIN}(?:{_NESTED}{_WITHIN}){{1,8}}{_END}"
     rf"|[\s{_BAR}#]*{_OF_A_WORD}(?:[.:=#-]|{_OF_A_WORD})*(?<!-)[\s{_BAR}]*[{_GT}]"
     # A word with an attribute or a value, closed or not.
-    r"|[^\W\d][\w.:-]*(?:[ \t]+[\w:-]+[ \t]*=(?!=)|=[^\s=])"
+    r"|[^\W\d][\w.:-]*(?:[ \t]+[\w:-]+[ \t]*[=\uff1d]|=[^\s=])"
     # Not past a bracket that was broken already, or what is shown would be broken once more.
     rf"|[{_SAFE}{_SQUARES}]+\w[^\s{_LT}{_GT}‹›]*[{_GT}]"
     # The block's own delimiter, whatever stands before its name; at the end of a text, the next may go on with it.
-    rf"|\W{{0,40}}(?:memories|\w{{0,7}}[{_STYLED}]|\Z))"
+    rf"|\W{{0,40}}(?:memories|\w{{0,7}}(?-i:[{_STYLED}])|\Z))"
     rf"|[{_GT}]{{2}}(?=[A-Z\uff21-\uff3a]+[{_LT}]{{2}})",
     re.IGNORECASE,
 )
@@ -128,6 +135,9 @@ NOTHING_CITED: Final = regex(r"\bNO_CITE[DS]?\b")
 """That nothing is cited, without brackets."""
 
 _LINE_ENDS: Final = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
+_REFERENCE: Final = regex(r":[ \t]+(?:<?[a-z][a-z\d+.-]{1,15}:|<?[/#]|\.{1,2}/)", re.IGNORECASE)
+"""How the definition of a link goes on after its number, as in ``[1]: https://example.org``."""
+
 _BLANK_SIGN: Final = regex(r"[^\S\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]|\u2800")
 """A blank on a line, or what looks like one."""
 
@@ -214,8 +224,10 @@ _kind_of_short: Final = lru_cache(maxsize=2048)(_kind_of)
 
 
 def _is_head(text: str, start: int, stop: int) -> bool:
-    """Whether what stands there begins its line, but for blanks; an element of a list, before a comma, is no head."""
-    if text.startswith((",", "]"), stop):
+    """Whether what stands there begins its line, but for blanks; an element of a list, before a comma, is no head, and
+    neither is the number of a link, before its address.
+    """
+    if text.startswith((",", "]"), stop) or _REFERENCE.match(text, stop):
         return False
     while start and _BLANK_SIGN.match(text, start - 1):
         start -= 1

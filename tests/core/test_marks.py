@@ -355,6 +355,8 @@ def test_only_brackets_are_changed(text: str) -> None:
         "می\u200cخواهم بروم",
         "👩\u200d👩\u200d👧 ❤\ufe0f\u200d🔥 क्\u200dष",
         "if a<b:",
+        "if (i < k) x << key; `HashMap<>` makes a < book",
+        "Vec<Box<dyn Fn(i32) -> i32>>",
         "for (i=0; i<n; i++) p->x = 1; while (i<n->size) ok = a<b && c>=d",
         "cat <<EOF; f <- x; a<b==c",
         "#include <stdio.h> and <sys/types.h>, <bits/stdc++.h>",
@@ -386,6 +388,22 @@ def test_numbers_in_brackets_stay_where_no_answer_is_read(line: str) -> None:
     assert not CITED.search(inner(citable(block)))
 
 
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("[1]: https://example.org 'Title'", "[1]: https://example.org 'Title'"),
+        ("[2]: <https://example.org>", "[2]: <https://example.org>"),
+        ("[3]: ../notes.md", "[3]: ../notes.md"),
+        ("[4]: #top", "[4]: #top"),
+        ("[5]: I hate tea", "(5): I hate tea"),
+        ("[6] https://example.org", "(6) https://example.org"),
+    ],
+)
+def test_only_the_number_of_a_link_before_its_address_is_none_of_an_entry(line: str, shown: str) -> None:
+    assert unmarked(line) == shown
+    assert citable(unmarked(line)).startswith("(")
+
+
 @pytest.mark.parametrize("blank", ["", " ", "\t", "\u3000", "\u2800", "\u200b"])
 @pytest.mark.parametrize("number", ["[7]", "[ 7 ]", "［7］", "【7】", "[\u00b2]", "[\u200b7]", "[７]"])
 def test_no_line_can_pass_for_an_entry_of_the_block(blank: str, number: str) -> None:
@@ -398,7 +416,9 @@ def test_no_line_can_pass_for_an_entry_of_the_block(blank: str, number: str) -> 
     ("line", "shown"),
     [
         ("std::vector<int> v;", "std::vector‹int> v;"),
-        ("Map<String, List<int>> m", "Map<String, List‹int>> m"),
+        ("Map<String, List<int>> m", "Map‹String, List‹int>> m"),
+        ("Function<String, Optional<List<int>>> f", "Function‹String, Optional‹List‹int>>> f"),
+        ("Result<(), Box<dyn Error>>, f<'a, T: Into<String>>", "Result‹(), Box‹dyn Error>>, f‹'a, T: Into‹String>>"),
         ("Array<string>, <ann>", "Array‹string>, ‹ann>"),
         ('<div class="x">Hi</div>', '‹div class="x">Hi‹/div>'),
         ("<!-- a note --> <br/>", "‹!-- a note --> ‹br/>"),
