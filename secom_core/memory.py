@@ -11,6 +11,7 @@ from .conversation import Message, Replacement, Scope, Turn, check_scope
 from .errors import InvalidInput
 from .filters import checked_filter
 from .telemetry import Work
+from .text.parts import followed, parts_of
 from .text.passages import passage_spans
 
 CUT: Final = "[…]"
@@ -146,15 +147,11 @@ def passages_of(turn: Turn) -> list[Passage]:
 
 
 def excerpt(passages: Sequence[Passage]) -> str:
-    """What is shown of one message, by its passages in order, with ``[…]`` where words are left out."""
-    text, shown, end = passages[0].message.text, "", 0
-    for passage in passages:
-        if passage.start > end:
-            shown = f"{shown.rstrip()} {CUT} ".lstrip() + passage.text.lstrip()
-        else:
-            shown += passage.text
-        end = passage.stop
-    return f"{shown.rstrip()} {CUT}" if end < len(text) else shown
+    """What is shown of one message, by its passages in order, with ``[…]`` where words are left out.
+
+    Code that is cut stays between its fences, and rows of a table below its head (`secom_core.text.parts`).
+    """
+    return parts_of(passages[0].message.text, [(each.start, each.stop) for each in passages], CUT)
 
 
 HitKind = Literal["relevant", "surrounding", "standing", "recent"]
@@ -235,7 +232,7 @@ def _excerpt_lines(turn: Turn, excerpts: Sequence[Passage]) -> list[str]:
     for place, after in pairwise([*by_message, len(turn.messages)]):
         label, text = turn.messages[place].shown_label, excerpt(by_message[place])
         line = f"{label}: {text}" if label else text
-        lines.append(f"{line} {GAP}" if after > place + 1 and not line.endswith(CUT) else line)
+        lines.append(followed(line, GAP) if after > place + 1 and not line.endswith(CUT) else line)
     return lines
 
 

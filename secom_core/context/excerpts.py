@@ -9,7 +9,8 @@ from dataclasses import replace
 from ..conversation import Turn
 from ..memory import Hit, Passage, passages_of
 from ..ranking.cores import leads
-from ..text.terms import sentence_spans, terms
+from ..text.parts import is_row, line_spans, rows_only
+from ..text.terms import terms
 
 _USERS = frozenset({"user", "human"})
 _FEW = 12
@@ -45,13 +46,15 @@ def excerpted(hit: Hit, turn: Turn, fits: Callable[[Hit], bool]) -> Hit | None:
 def beginnings(passage: Passage) -> Iterator[Passage]:
     """A passage cut short where a sentence ends, the longest first, then where a word of its first sentence does.
 
-    A few words tell nothing: of a short sentence there is no beginning, and a greeting alone is none.
+    A few words tell nothing: of a short sentence there is no beginning, and none ends with a greeting, a heading or
+    the head of a table. No row of a table is cut.
     """
     text, start = passage.message.text, passage.start
-    ends = [stop for _, stop in sentence_spans(text, start, passage.stop)]
-    words = [found.end() for found in _WORD.finditer(text, start, ends[0])] if ends else []
-    if ends and leads(text[start : ends[0]]):
-        ends, words = ends[1:], []
+    spans = line_spans(text, start, passage.stop)
+    telling = [each for each in rows_only(text, spans) if not leads(text[slice(*each)])]
+    ends = [stop for _, stop in telling]
+    is_cut = bool(ends) and telling[0] == spans[0] and not is_row(text, start)
+    words = [found.end() for found in _WORD.finditer(text, start, ends[0])] if is_cut else []
     for stop in (*reversed(ends), *reversed(words[_FEW:])):
         if stop < passage.stop:
             yield replace(passage, stop=stop)

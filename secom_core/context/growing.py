@@ -11,6 +11,7 @@ from ..conversation import Replacement, Scope, Turn
 from ..memory import CUT, GAP, Hit, Passage
 from ..protocols import TokenCounter
 from ..ranking.candidate import Candidate, plain
+from ..text.parts import beside
 from .block import how_often
 from .excerpts import cut_short
 from .lines import CLOSE, OPEN, day_of, owner
@@ -132,6 +133,8 @@ class Growing:
         if passage is None:
             return often
         cut = counter(f" {CUT} ")
+        if lines := beside(passage.message.text, passage.start, passage.stop):
+            often += counter(lines)
         if (candidate.turn.id, passage.place) in self._excerpts:
             return often + cut
         ends = (passage.start > 0) + (passage.stop < len(passage.message.text))

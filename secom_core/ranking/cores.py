@@ -11,12 +11,16 @@ from typing import Final
 
 from ..memory import Passage
 from ..text.list_items import item_span
+from ..text.parts import line_spans, rows_only
 from ..text.patterns import regex
-from ..text.terms import sentence_spans, terms
+from ..text.terms import terms
 from .candidate import Candidate
 
-_LEADS: Final = regex(r"\W*|\W*\w{1,3}[.)、:]\W*|#{1,6}\s[^\n]*|[-*+•\s]*\*\*[^*\n]+\*\*:?|[^\n]{1,80}[:：]")
-"""What tells nothing alone: a heading, the number of an item, what ends with a colon."""
+_LEADS: Final = regex(
+    r"\W*|\W*\w{1,3}[.)、:]\W*|#{1,6}\s[^\n]*|[-*+•\s]*\*\*[^*\n]+\*\*:?|[^\n]{1,80}[:：]"
+    r"|(?:```+|~~~+)[^`\n]*"
+)
+"""What tells nothing alone: a heading, the number of an item, what ends with a colon, the fence before code."""
 _GREETING: Final = regex(
     r"[a-zà-ÿ']+(?:,? [a-zà-ÿ']+)?[\s!.…]*"
     r"|(?:你好|您好|谢谢|好的|こんにちは|ありがとうございます|안녕하세요|감사합니다)[\s!！.。]*",
@@ -50,7 +54,7 @@ def _item(passage: Passage, place: int) -> Passage | None:
 def _narrower(passage: Passage, worth: Mapping[str, float]) -> Passage | None:
     """The sentence, or line, of the passage that holds the most of the query; nothing where it is of one sentence."""
     text = passage.message.text
-    spans = _telling(text, sentence_spans(text, passage.start, passage.stop))
+    spans = _telling(text, rows_only(text, line_spans(text, passage.start, passage.stop)))
     if len(spans) < 2:
         return None
     # Exact, as a set has another order in each process: of two that hold as much it is always the first.

@@ -21,7 +21,7 @@ _TOKEN_CHARACTERS: Final = 5
 """Characters of a token in a run without a space, such as a link or base64, which is cut anywhere."""
 
 _LINE: Final = regex(r"[^\n]*\n?")
-_FENCES: Final = ("```", "~~~")
+FENCES: Final = ("```", "~~~")
 _ITEM: Final = regex(
     r"[-*+•·]\s|[・●○■◆①-⑳]|[(（]?\d{1,3}[.．)）、]\s?|(?:[一二三四五六七八九十]{1,3}、|[(（][一二三四五六七八九十]{1,3}[)）])"
 )
@@ -104,7 +104,7 @@ def _kind(line: str, before: str, fence: str) -> tuple[str, str]:
     words = line.strip()
     if fence:
         return "code", "" if words.startswith(fence) and not words.strip(fence[0]) else fence
-    if words.startswith(_FENCES):
+    if words.startswith(FENCES):
         signs = words[: len(words) - len(words.lstrip(words[0]))]
         # A fence that is opened and closed on its line is none.
         return "code", "" if signs in words[len(signs) :] else signs

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from secom_core.context.block import citable, render
 from secom_core.conversation import Message, Turn
-from secom_core.memory import CUT, Hit, Memory, Passage, excerpt, passages_of
+from secom_core.memory import CUT, GAP, Hit, Memory, Passage, excerpt, passages_of
 from secom_core.text import passages
+from secom_core.text.parts import beside, parts_of
 from secom_core.text.passages import LEAST, MOST, passage_spans
 from secom_core.text.terms import count_tokens, sentences
 
@@ -184,7 +185,7 @@ def test_an_excerpt_holds_the_words_of_its_passages_in_order(places: set[int], u
     parts = passages_of(turn)
     chosen = [parts[place] for place in sorted(places) if place < len(parts)] or parts[:1]
     shown = excerpt(chosen)
-    apart = shown.replace(f" {CUT} ", "").removeprefix(f"{CUT} ").removesuffix(f" {CUT}")
+    apart = shown.replace(CUT, "")
     assert "".join(apart.split()) == "".join("".join(each.text for each in chosen).split())
     breaks = sum(left.stop != right.start for left, right in pairwise(chosen))
     assert shown.count(CUT) == breaks + (chosen[0].start > 0) + (chosen[-1].stop < len(unit) * 40)
@@ -254,8 +255,106 @@ def test_lines_of_an_excerpt_are_indented() -> None:
     turn = replace(TURN, messages=(TURN.messages[0], replace(TURN.messages[1], text=text)))
     block = render([cut_hit(2, turn=turn)])
     inside = block.splitlines()[3:-1]
-    assert inside[0].startswith(f"[1] assistant: {CUT} - item")
+    assert inside[0] == f"[1] assistant: {CUT}"
     assert all(line.startswith("  - item") for line in inside[1:-1])
+    assert inside[-1] == f"  {CUT}"
+
+
+# -- excerpts of code and tables --------------------------------------------------------------------------------------
+
+GUIDE = """Here it is.
+
+## The script
+
+```python
+import sys
+
+def total(rows):
+    for row in rows:
+        yield sum(row)
+```
+
+Put it in place.
+
+1. Run it:
+   ~~~sh
+   python total.py
+   python total.py --all
+   ~~~
+
+| Option | Default | What it does |
+|:-------|--------:|--------------|
+| `all` | no | takes every file |
+| `sum` | yes | adds up. Also empty rows |
+
+That is all. Have fun!
+"""
+
+
+def shown_of(text: str, *words: str) -> list[str]:
+    """The lines of an excerpt of what stands between each two of these words."""
+    ends = zip(words[::2], words[1::2], strict=True)
+    spans = [(text.index(first), text.index(last) + len(last)) for first, last in ends]
+    return parts_of(text, spans, CUT).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (("Here", "rows):\n"), ["Here it is.", "", "## The script", "", "```python", "import sys", "",
+                                "def total(rows):", "```", CUT]),
+        (("    for", "rows:\n"), [CUT, "```python", "    for row in rows:", "```", CUT]),
+        (("for", "rows:\n     "), [CUT, "```python", "    for row in rows:", "```", CUT]),
+        (("```\n\nPut", "place."), [f"{CUT} Put it in place. {CUT}"]),
+        (("## The", "```python\n"), [CUT, "## The script", CUT]),
+        (("   python total.py --all", "~~~\n"), [CUT, "   ~~~sh", "   python total.py --all", "   ~~~", CUT]),
+        (("   python", "total.py\n"), [CUT, "   ~~~sh", "   python total.py", "   ~~~", CUT]),
+        (("| `sum`", "rows |\n"), [CUT, "| Option | Default | What it does |",
+                                  "| `sum` | yes | adds up. Also empty rows |", CUT]),
+        (("import", "sys\n", "    for", "rows:\n"), [CUT, "```python", "import sys", CUT, "    for row in rows:", "```",
+                                                  CUT]),
+        (("import", "sys\n", "| `all`", "file |\n"), [CUT, "```python", "import sys", "```", CUT,
+                                                   "| Option | Default | What it does |",
+                                                   "| `all` | no | takes every file |", CUT]),
+        (("That", "all. "), [f"{CUT} That is all. {CUT}"]),
+    ],
+)  # fmt: skip
+def test_code_stays_between_its_fences_and_rows_below_their_head(words: tuple[str, ...], shown: list[str]) -> None:
+    assert shown_of(GUIDE, *words) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "shown"),
+    [
+        ("a | b\n| c |\n| d |\nend", ("| d |", "end"), [CUT, "| d |", "end"]),
+        ("```\nopen\nfor ever\n", ("for", "ever\n"), [CUT, "```", "for ever"]),
+        ("One `word`.\nTwo ```words``` here.\nThree.", ("Three", "Three."), [f"{CUT} Three."]),
+        ("| a |\n|---|\n| 1 |\n", ("| a", "1 |\n"), ["| a |", "|---|", "| 1 |"]),
+    ],
+)
+def test_nothing_is_added_to_what_has_no_fence_or_head_or_shows_it(
+    text: str, words: tuple[str, ...], shown: list[str]
+) -> None:
+    assert shown_of(text, *words) == shown
+
+
+@given(TEXTS, st.sets(st.integers(0, 12), min_size=1))
+@settings(max_examples=200, deadline=None)
+def test_any_parts_of_any_text_can_be_shown(text: str, places: set[int]) -> None:
+    spans = passage_spans(text)
+    chosen = [each for place, each in enumerate(spans) if place in places] or spans[:1]
+    shown = parts_of(text, chosen, CUT)
+    for start, stop in chosen:
+        words = [line for line in text[start:stop].splitlines() if line.strip().strip("`~")]
+        assert all(line.strip() in shown for line in words if not line.lstrip().startswith(("```", "~~~")))
+    assert parts_of(text, spans, CUT) == text
+    assert all(beside(text, *each).count("\n") <= 2 for each in chosen)
+
+
+def test_a_gap_behind_code_has_its_own_line() -> None:
+    long = replace(TURN, messages=(Message("Why?\n\n```\nx = 1\n```\n", id="q", at=AT), *TURN.messages[1:]))
+    hit = replace(cut_hit(2, turn=long), excerpts=(Passage(long, 0, 0, len(long.messages[0].text)),))
+    assert hit.text == f"user: Why?\n\n```\nx = 1\n```\n{GAP}"
 
 
 def test_a_heading_goes_with_what_stands_below_it() -> None:
