@@ -256,16 +256,25 @@ def _around(table: PassageTable, found: Sequence[int]) -> Iterable[int]:
 
 
 def _latest(table: PassageTable) -> Iterator[int]:
-    """The latest turns: how the users' messages begin, then how the replies begin, then the rest, each latest first.
+    """The latest turns: how what the users tell begins, then what they only ask and how the replies begin, then the
+    rest, each latest first.
 
-    So one long message does not take the room of the short ones before it.
+    So one long message does not take the room of the short ones before it, and no question that of its answer.
     """
     rows = np.flatnonzero((table.memory >= 0) & (table.head == np.arange(len(table))))
     rows = rows[np.isin(rows, table.head[table.latest > 0])]
     latest = [row for head in reversed(_in_time(table, rows)[-_RECENT:]) for row in table.rows_from(head)]
     table.read(latest)
     # Stable: the latest turn stays first.
-    yield from sorted(latest, key=lambda row: (table.start.item(row) > 0, table.kind.item(row) == REPLY))
+    yield from sorted(latest, key=lambda row: (table.start.item(row) > 0, _tells_nothing(table, row)))
+
+
+def _tells_nothing(table: PassageTable, row: int) -> bool:
+    """Whether a row is of a reply, or of a user who only asks, and would be shown without an answer."""
+    kind = table.kind.item(row)
+    if kind != SAID_BY_USER or not table.asks.item(row):
+        return bool(kind == REPLY)
+    return not table.short.item(row) or len(table.rows_from(row)) == 1
 
 
 def _in_time(table: PassageTable, rows: Rows) -> list[int]:

@@ -94,6 +94,23 @@ def test_long_replies_leave_room_for_what_the_user_said_before(before: str) -> N
             assert budget / 2 < recall.tokens <= budget or budget < 250
 
 
+def test_a_question_is_not_shown_before_what_was_told_where_its_answer_is_not() -> None:
+    asked, unanswered, short = "Which knots hold a hammock?", "What time is it in Tokyo?", "How old is the moon?"
+    with MemoryBank.open() as bank:
+        told(bank, PANTRY, session="one", day=0)
+        replies = [(asked, ADVICE), (short, "Billions of years.")]
+        talk = [each for question, reply in replies for each in (("user", question), ("assistant", reply))]
+        bank.remember(SCOPE, talk, session="two", at=AT + timedelta(days=1), close=True)
+        told(bank, unanswered, session="three", day=2)
+        small, large = (bank.recall(SCOPE, "zzz", token_budget=budget).text for budget in (80, 300))
+    assert PANTRY in small
+    assert f"{short}\nassistant: Billions" in small
+    assert asked not in small
+    assert unanswered not in small
+    assert f"{asked}\nassistant: Put the" in large
+    assert unanswered in large
+
+
 def test_a_pasted_page_leaves_room_for_what_was_said_before_it() -> None:
     with MemoryBank.open() as bank:
         told(bank, PANTRY, session="one", day=0)
