@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
+from typing import Final
 
 from ..conversation import Turn
 from ..memory import Hit, Passage, passages_of
 from ..ranking.cores import leads
+from ..text.kept import Kept
 from ..text.parts import is_row, line_spans, rows_only
 from ..text.terms import terms
 
 _USERS = frozenset({"user", "human"})
 _FEW = 12
 """How many words tell something."""
+_AGAIN = 60
+"""So many characters that are said again in one turn are worth leaving out."""
+_AROUND = re.compile(r"^[\W_]+|[\W_]+$")
 _WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+")
 """A word, or a character where words are not parted by blanks."""
 
@@ -58,6 +63,49 @@ def beginnings(passage: Passage) -> Iterator[Passage]:
     for stop in (*reversed(ends), *reversed(words[_FEW:])):
         if stop < passage.stop:
             yield replace(passage, stop=stop)
+
+
+def without_lines(passage: Passage, known: Set[str]) -> Passage | None:
+    """A passage without what its first and last lines and sentences say again; nothing where all of it is said again.
+
+    A few words that are said again stay where they are.
+
+    Args:
+        passage: the passage.
+        known: what is shown of its turn (`lines_of`).
+    """
+    lines = lines_of(passage.text)
+    if known.isdisjoint(lines):
+        return passage
+    new = [place for place, line in enumerate(lines) if line and line not in known]
+    again = sum(len(line) for line in lines if line in known)
+    if again < _AGAIN or (not new and 2 * again < passage.stop - passage.start):
+        return passage
+    if not new:
+        return None
+    first, last = new[0], new[-1] + 1
+    if sum(map(len, (*lines[:first], *lines[last:]))) < _AGAIN:
+        return passage
+    spans = [
+        (passage.start + start, passage.start + stop) for start, stop in line_spans(passage.text, 0, len(passage.text))
+    ]
+    # What is short stays with what stands below it.
+    while first and not lines[first - 1]:
+        first -= 1
+    return replace(passage, start=spans[first][0], stop=spans[last - 1][1])
+
+
+def _lines_of(words: str) -> tuple[str, ...]:
+    return tuple(_said(words[slice(*span)]) for span in line_spans(words, 0, len(words)))
+
+
+lines_of: Final[Kept[str, tuple[str, ...]]] = Kept(_lines_of, characters=1_000_000)
+"""What each line or sentence of a passage says, whatever signs stand around it; nothing where it is short."""
+
+
+def _said(line: str) -> str:
+    words = _AROUND.sub("", line).casefold()
+    return words if len(words) > (_FEW if words.isascii() else _FEW // 2) else ""
 
 
 def cut_short(excerpts: Sequence[Passage]) -> tuple[Passage, ...]:

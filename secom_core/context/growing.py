@@ -13,7 +13,7 @@ from ..protocols import TokenCounter
 from ..ranking.candidate import Candidate, plain
 from ..text.parts import beside
 from .block import how_often
-from .excerpts import cut_short
+from .excerpts import cut_short, lines_of, without_lines
 from .lines import CLOSE, OPEN, day_of, owner
 from .replacing import marked, replacements_of
 
@@ -82,6 +82,7 @@ class Growing:
         self._turns: dict[str, Turn] = {}
         self._whole: set[str] = set()
         self._excerpts: dict[tuple[str, int], list[Passage]] = {}
+        self._lines: dict[str, set[str]] = {}
         self._relevance = 0.0
         self._repeats: dict[str, int] = {}
         self._replaced: dict[str, tuple[Replacement, ...]] = {}
@@ -92,6 +93,12 @@ class Growing:
         # A rule and the search may find the same, and a sentence may stand where its passage does not fit.
         if turn.id in self._whole or (turn.id in self._turns and (passage is None or self._overlaps(passage))):
             return False
+        if passage is not None and turn.id in self._lines:
+            fresh = without_lines(passage, self._lines[turn.id])
+            if fresh is None:
+                return False
+            if fresh is not passage:
+                candidate, tokens, passage = replace(candidate, passage=fresh), room.counter(fresh.text), fresh
         if passage is not None or candidate.said > 1 or candidate.replaced:
             tokens += self._beside(candidate, room.counter)
         if not room.take(candidate, day_of(turn), tokens):
@@ -101,6 +108,7 @@ class Growing:
             self._whole.add(turn.id)
         else:
             self._excerpts.setdefault((turn.id, passage.place), []).append(passage)
+            self._lines.setdefault(turn.id, set()).update(filter(None, lines_of(passage.text)))
         if candidate.relevance > self._relevance:
             self._relevance = candidate.relevance
         if candidate.said > 1:

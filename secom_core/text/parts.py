@@ -44,6 +44,7 @@ class _Block(NamedTuple):
 class _Layout(NamedTuple):
     starts: list[int]
     blocks: list[_Block]
+    has_frames: bool
 
     def at(self, place: int) -> _Block:
         """The block of a character."""
@@ -61,6 +62,11 @@ def parts_of(text: str, spans: Sequence[Span], cut: str) -> str:
         spans: the places, in order.
         cut: the mark.
     """
+    return _shown_parts((text, tuple(spans), cut))
+
+
+def _parts_of(of: tuple[str, tuple[Span, ...], str]) -> str:
+    text, spans, cut = of
     if "\n" not in text:
         return _joined(text, [(*span, "", "") for span in _runs(spans)], cut, None)
     layout = _layout_of(text)
@@ -74,11 +80,19 @@ def parts_of(text: str, spans: Sequence[Span], cut: str) -> str:
     return _joined(text, parts, cut, layout)
 
 
+# A block is written to be counted, perhaps in several lengths, and once more to be shown.
+_shown_parts: Final[Kept[tuple[str, tuple[Span, ...], str], str]] = Kept(
+    _parts_of, characters=_KEPT, length=lambda of: sum(stop - start for start, stop in of[1])
+)
+
+
 def beside(text: str, start: int, stop: int) -> str:
     """What `parts_of` shows with a part of a text so that it can be read by itself; mostly nothing."""
     if "\n" not in text:
         return ""
     layout = _layout_of(text)
+    if not layout.has_frames:
+        return ""
     start, stop = _trimmed(text, layout, start, stop)
     return _before(text, layout, start, 0) + _after(text, layout, stop, len(text))
 
@@ -122,7 +136,7 @@ def followed(text: str, mark: str) -> str:
 
 def _found(text: str) -> _Layout:
     found = [_block(text, *each) for each in blocks(text)]
-    return _Layout([each.start for each in found], found)
+    return _Layout([each.start for each in found], found, any(each.body > each.start for each in found))
 
 
 _layout_of: Final[Kept[str, _Layout]] = Kept(_found, characters=_KEPT)

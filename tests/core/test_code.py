@@ -85,7 +85,13 @@ def test_where_code_stands() -> None:
     assert code_edges("No code here.") == []
 
 
-TALK = "Sharing a restaurant bill fairly is a matter of rounding, as every guest pays a share of the bill. "
+PAYERS = (
+    "guest friend uncle aunt cousin sister brother niece nephew boss baker nurse tailor painter mason smith pilot cook"
+)
+TALK = [
+    f"Sharing a restaurant bill fairly is a matter of rounding, as every {payer} pays a share of the bill. "
+    for payer in PAYERS.split()
+]
 CODE = "```python\ndef share_out(cents, count):\n    base, rest = divmod(cents, count)\n    return base, rest\n```\n\n"
 
 
@@ -99,7 +105,7 @@ def bank() -> Iterator[MemoryBank]:
                 Message(f"Take your time with {topic}. " * 40, "assistant"),
             ]
             bank.remember(ANN, said, session=f"s{number}", close=True)
-        shared = f"{TALK * 5}\n\n{CODE}{TALK * 15}"
+        shared = f"{''.join(TALK[:5])}\n\n{CODE}{''.join(TALK[5:])}"
         said = [Message("How do I share a restaurant bill?"), Message(shared, "assistant")]
         bank.remember(ANN, said, session="bill", close=True)
         yield bank

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from secom_core import MemoryBank
 from secom_core.context.block import citable, render
 from secom_core.conversation import Message, Turn
 from secom_core.memory import CUT, GAP, Hit, Memory, Passage, excerpt, passages_of
@@ -375,3 +376,45 @@ def test_no_passage_is_blank(end: str) -> None:
     spans = passage_spans(text)
     assert [text[start:stop] for start, stop in spans if not text[start:stop].strip()] == []
     assert "".join(text[start:stop] for start, stop in spans) == text
+
+
+# -- what is said again in one turn -----------------------------------------------------------------------------------
+
+LETTER = (
+    "I am writing about the heating in flat twelve, which has not been working since the third of January.\n\n"
+    "I called you twice last week, and left a message both times that nobody has answered up to now.\n\n"
+    "It is fourteen degrees in the living room, and my daughter has been ill for a week because of the cold.\n\n"
+)
+DRAFTS = "".join(
+    f"**Draft {number}**\n\n{LETTER}{end}\n\n"
+    for number, end in enumerate(("Please send somebody by Friday.", "My lawyer Brandt will write to you."), 1)
+)
+
+
+def drafts_shown(said: str, reply: str, budget: int = 260) -> str:
+    talk = [("user", said), ("assistant", reply)]
+    with MemoryBank.open() as bank:
+        bank.remember(("ann",), talk, session="s", at=AT, close=True)
+        return bank.recall(("ann",), "the heating in flat twelve, and my lawyer", token_budget=budget).text
+
+
+@pytest.mark.parametrize(
+    ("said", "reply"), [("Write to my landlord.", DRAFTS), (f"Shorten this.\n\n{LETTER}", f"Gladly:\n\n{DRAFTS}")]
+)
+def test_what_is_said_again_in_a_turn_is_shown_once(said: str, reply: str) -> None:
+    shown = drafts_shown(said, reply)
+    assert [shown.count(line) for line in LETTER.split("\n\n")[:3]] == [1, 1, 1]
+    assert "Please send somebody" in shown
+    assert "My lawyer Brandt" in shown
+
+
+def test_lines_that_differ_and_a_few_words_said_again_are_shown() -> None:
+    changed = DRAFTS.replace("twice", "three times", 1).replace("fourteen", "fifteen", 1)
+    shown = drafts_shown("Write to my landlord.", changed, 400)
+    assert "three times" in shown
+    assert "called you twice" in shown
+    assert "fifteen" in shown
+    assert "fourteen" in shown
+    wait = "Turn the wheel slowly. Then wait for {0} minutes and look at the lamp number {0}. "
+    steps = "".join(map(wait.format, range(40)))
+    assert drafts_shown("How do I start the heating?", steps, 400).count("Turn the wheel slowly.") > 5
