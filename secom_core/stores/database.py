@@ -13,17 +13,18 @@ from pathlib import Path
 from threading import TIMEOUT_MAX
 from typing import Any, Final, ParamSpec, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, Table, inspect, text
+from sqlalchemy import URL, Connection, Engine, Table, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..conversation import Scope
 from ..errors import InvalidInput, SecomError, StoreError, StoreLocked, warn_degraded
 from ..processes import FairLock, ForkGate, ForkLock, in_child
 from .cipher import Cipher
+from .driver import found_at_once, found_in
 from .glances import as_given
 from .log_syncing import sync_log
 from .rows import scope_key
-from .transactions import BUSY_MS, Asked, Begin, wait_at_most
+from .transactions import BUSY_MS, Asked, Begin, begun, wait_at_most
 
 _TRIES: Final = 8
 _EMPTY_LOG: Final = "PRAGMA wal_checkpoint(TRUNCATE)"
@@ -191,7 +192,6 @@ class Database:
         write: bool = True,
         durable: bool = True,
         scope: Scope | int | None = None,
-        single: bool = False,
         migrating: bool = False,
     ) -> Iterator[Connection]:
         """One transaction, in which what is read is as of one moment.
@@ -200,7 +200,6 @@ class Database:
             write: whether it may write; only one writer at a time is in a scope.
             durable: what can be made again need not be on disk before the next turn is.
             scope: what is written to, by name or by id; everything unless given.
-            single: one statement reads: it is as of one moment anyway, and a server need not be told.
             migrating: tables are made anew.
 
         Raises:
@@ -211,13 +210,10 @@ class Database:
         key = scope_key(scope) if isinstance(scope, tuple) else scope
         until = self._until()
         try:
-            with self._calls, self._usable, self._turn(write, until, durable), self._engine.connect() as connection:
-                if single and not self.is_sqlite:
-                    connection.execution_options(isolation_level="AUTOCOMMIT")
-                with connection.begin():
-                    wait = None if until == math.inf else max(0.0, until - time.monotonic())
-                    self._begin(connection, Asked(write, durable, key, wait, single, migrating))
-                    yield connection
+            asked = Asked(write, durable, key, until, migrating)
+            turn = self._turn(write, until, durable)
+            with self._calls, self._usable, turn, begun(self._engine, self._begin, asked) as connection:
+                yield connection
         except (SQLAlchemyError, self._driver_error) as error:
             raise self._translated(error, until) from error
         except (ValueError, TypeError) as error:
@@ -243,17 +239,16 @@ class Database:
 
     def glanced(self, statement: str, read: Callable[[Iterable[Sequence[Any]]], T], **values: Any) -> T:
         """What ``read`` makes of the rows of one statement, as the driver gives them; see `glance`."""
-        if self.is_sqlite:
-            try:
-                with self._calls, self._usable, closing(self._engine.raw_connection()) as pooled:
-                    driver: Any = pooled.driver_connection
-                    wait_at_most(driver, pooled.info, max(0.0, self._until() - time.monotonic()))
-                    return read(driver.execute(statement, values))
-            except (SQLAlchemyError, self._driver_error, ValueError, TypeError):
-                # The transaction below waits, or says what is wrong.
-                pass
-        with self.transaction(write=False, single=True) as connection:
-            return read(connection.execute(text(statement), values))
+        try:
+            with self._calls, self._usable, closing(self._engine.raw_connection()) as pooled:
+                if self.is_sqlite:
+                    wait_at_most(pooled.driver_connection, pooled.info, max(0.0, self._until() - time.monotonic()))
+                return read(found_at_once(pooled, self._engine.dialect, statement, values))
+        except (SQLAlchemyError, self._driver_error, ValueError, TypeError):
+            # The transaction below waits, has a connection that was not lost, or says what is wrong.
+            pass
+        with self.transaction(write=False) as connection:
+            return read(found_in(connection, statement, values))
 
     def _until(self) -> float:
         """Until when, of the monotonic clock, a call that begins now waits for others."""

@@ -1,35 +1,41 @@
-"""Statements in a transaction, straight through the driver of SQLite.
+"""Statements straight through the driver, for what every recall and every new turn run.
 
-To run a statement through SQLAlchemy takes five times as long as SQLite takes for it. On a server, the way there and
-back takes longest, and SQLAlchemy runs the statements.
+To run a statement through SQLAlchemy takes five times as long as SQLite takes for it, and as long as the way to a
+server nearby and back.
 """
 
 from __future__ import annotations
 
+import re
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Connection, Dialect, Insert, Select, Update, text
+from sqlalchemy import Connection, Dialect, Insert, PoolProxiedConnection, Select, Update
 from sqlalchemy.sql.dml import Delete
 
 from .glances import as_given
+from .transactions import leave_if_lost
 
 _STATEMENTS: Final = 256
 """How many compiled statements are kept; the project has a few dozen."""
 
+# A name after a colon, and no cast.
+_NAMED: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+
 _Process = Callable[[Any], Any]
+Parameters: TypeAlias = Mapping[str, Any] | Sequence[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """A statement of SQLAlchemy's as SQL whose parameters have an order.
+    """A statement of SQLAlchemy's as the driver's SQL.
 
     Args:
         sql: the SQL.
-        order: the names of the parameters, in their order.
+        order: the names of the parameters in their order; nothing where the driver takes them by name.
         own: the values of those that the statement brings itself.
         given: what makes of a parameter what the database takes, by name, where something has to.
         found: the same for the columns of a row, by their places.
@@ -37,31 +43,48 @@ class _Compiled:
     """
 
     sql: str
-    order: Sequence[str]
+    order: Sequence[str] | None
     own: Mapping[str, Any]
     given: Mapping[str, _Process]
     found: Mapping[int, _Process]
     row: Callable[[Iterable[Any]], Any]
 
-    def rows(self, connection: Any, values: Mapping[str, Any]) -> list[Any]:
-        """What it finds.
-
-        Args:
-            connection: the driver's.
-            values: the parameters.
-        """
-        found = connection.execute(self.sql, self.parameters(values)).fetchall()
+    def rows(self, found: Iterable[Sequence[Any]]) -> list[Any]:
+        """Rows as the driver gives them, with names and as they went in."""
         if not self.found:
             return [self.row(each) for each in found]
         return [self.row(self._read(each)) for each in found]
 
-    def parameters(self, values: Mapping[str, Any]) -> list[Any]:
-        """The parameters in their order, as the database takes them."""
+    def parameters(self, values: Mapping[str, Any]) -> Parameters:
+        """The parameters as the database takes them."""
         values = {**self.own, **values}
-        return [self.given[name](values[name]) if name in self.given else values[name] for name in self.order]
+        taken = {name: self.given[name](value) if name in self.given else value for name, value in values.items()}
+        return taken if self.order is None else [taken[name] for name in self.order]
 
     def _read(self, row: Sequence[Any]) -> list[Any]:
         return [self.found[place](value) if place in self.found else value for place, value in enumerate(row)]
+
+
+def found_at_once(pooled: PoolProxiedConnection, dialect: Dialect, statement: str, values: Parameters) -> Any:
+    """The rows of a statement in SQL outside of any transaction, as the driver gives them.
+
+    Args:
+        pooled: a connection of the pool's; the pool leaves it where it turns out to be lost.
+        dialect: what it speaks.
+        statement: see `glance_in`.
+        values: of its parameters.
+    """
+    driver: Any = pooled.driver_connection
+    try:
+        return driver.execute(statement if dialect.name == "sqlite" else _by_name(statement), values)
+    finally:
+        if getattr(driver, "closed", False):
+            pooled.invalidate()
+
+
+def found_in(connection: Connection, statement: str, values: Parameters) -> Any:
+    """The rows of a statement in SQL in a transaction, as the driver gives them; see `glance_in`."""
+    return _execute(connection, statement if connection.dialect.name == "sqlite" else _by_name(statement), values)
 
 
 def glance_in(connection: Connection, statement: str, **values: Any) -> list[tuple[Any, ...]]:
@@ -72,10 +95,25 @@ def glance_in(connection: Connection, statement: str, **values: Any) -> list[tup
         statement: of this project, such as those in `secom_core.stores.glances`; never what a user gives.
         **values: what its names after colons stand for.
     """
-    if connection.dialect.name != "sqlite":
-        return as_given(connection.execute(text(statement), values))
+    return as_given(found_in(connection, statement, values))
+
+
+@lru_cache(maxsize=_STATEMENTS)
+def _by_name(statement: str) -> str:
+    """A statement with names after colons as psycopg takes them."""
+    return _NAMED.sub(r"%(\1)s", statement.replace("%", "%%"))
+
+
+def _execute(connection: Connection, statement: str, *given: Parameters) -> Any:
+    """Run a statement of the driver's, once for each of its parameters; the rows of the only time."""
     driver: Any = connection.connection.driver_connection
-    return as_given(driver.execute(statement, values))
+    try:
+        if len(given) == 1:
+            return driver.execute(statement, given[0])
+        return driver.cursor().executemany(statement, given)
+    except BaseException:
+        leave_if_lost(connection)
+        raise
 
 
 def rows_of(connection: Connection, statement: Select[Any], values: Mapping[str, Any]) -> list[Any]:
@@ -86,10 +124,9 @@ def rows_of(connection: Connection, statement: Select[Any], values: Mapping[str,
         statement: one that is made once, and not for each call; its columns have names of their own.
         values: of its parameters, none of which stands for several.
     """
-    if connection.dialect.name != "sqlite":
-        return list(connection.execute(statement, values))
     kind: Callable[[], Dialect] = type(connection.dialect)
-    return _compiled(statement, kind).rows(connection.connection.driver_connection, values)
+    compiled = _compiled(statement, kind)
+    return compiled.rows(_execute(connection, compiled.sql, compiled.parameters(values)))
 
 
 def run(connection: Connection, statement: Insert | Update | Delete, *rows: Mapping[str, Any]) -> None:
@@ -100,14 +137,10 @@ def run(connection: Connection, statement: Insert | Update | Delete, *rows: Mapp
         statement: one that is made once, and not for each call.
         *rows: the parameters of each time that it is run, all with the same names; of an insert, the columns' names.
     """
-    if connection.dialect.name != "sqlite":
-        connection.execute(statement, rows)
-        return
     columns = tuple(rows[0]) if isinstance(statement, Insert) else ()
     kind: Callable[[], Dialect] = type(connection.dialect)
     compiled = _compiled(statement, kind, columns)
-    driver: Any = connection.connection.driver_connection
-    driver.executemany(compiled.sql, [compiled.parameters(each) for each in rows])
+    _execute(connection, compiled.sql, *map(compiled.parameters, rows))
 
 
 @cache
@@ -125,13 +158,14 @@ def _compiled(
         statement = statement.inline()
     # An insert has values for these columns.
     compiled: Any = statement.compile(dialect=dialect, column_keys=list(columns) or None)
-    given = {name: compiled.binds[name].type.bind_processor(dialect) for name in compiled.positiontup}
+    order = tuple(compiled.positiontup) if compiled.positional else None
+    given = {name: compiled.binds[name].type.bind_processor(dialect) for name in compiled.params}
     selected = list(statement.selected_columns) if isinstance(statement, Select) else []
     read = {place: column.type.result_processor(dialect, None) for place, column in enumerate(selected)}
     row: Any = namedtuple("Row", [column.key for column in selected])  # type: ignore[misc]
     return _Compiled(
         compiled.string,
-        tuple(compiled.positiontup),
+        order,
         compiled.params,
         {name: process for name, process in given.items() if process is not None},
         {place: process for place, process in read.items() if process is not None},

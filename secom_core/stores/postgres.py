@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
@@ -13,14 +14,21 @@ from .places import is_postgres
 from .sql import SqlStore
 from .transactions import Asked
 
+_FIRST: Final = "SELECT set_config('client_encoding', 'UTF8', false), pg_backend_pid()"
 _FORM: Final = "postgresql://user:password@host:5432/database"
 _POOL: Final = 10
 _WAIT_S: Final = 300
 # Advisory locks are the database's, and other programs may use them too: ours are hashes with seeds of our own.
 _STORE_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('secom-memory', 1936024429))"
-_KEY_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 1936024429))"
-_ID_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(key, 1936024429)) FROM scopes WHERE id = %s"
-_WAIT: Final = "SELECT set_config('lock_timeout', %s, true)"
+# The key in hexadecimal digits, which need no quoting.
+_KEY_LOCK: Final = (
+    "SELECT pg_advisory_xact_lock(hashtextextended(convert_from(decode('{}', 'hex'), 'UTF8'), 1936024429))"
+)
+_ID_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended(key, 1936024429)) FROM scopes WHERE id = {}"
+# A turn that was acknowledged survives a crash of the server, whatever its default; what is more than "on" stays.
+_DURABLE: Final = (
+    "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
+)
 
 
 def open_postgres(url: str, *, pool_size: int = _POOL, busy_timeout: float | None = None) -> SqlStore:
@@ -38,7 +46,7 @@ def open_postgres(url: str, *, pool_size: int = _POOL, busy_timeout: float | Non
         StoreError: the database cannot be reached, or does not keep its texts as UTF-8.
         SchemaTooNew: a later version of this package wrote it.
     """
-    engine = postgres_engine(url, pool_size=pool_size)
+    engine = postgres_engine(url, pool_size=pool_size, is_bare=True)
     try:
         return SqlStore(engine, _begin, busy_timeout=busy_timeout)
     except StoreError:
@@ -46,8 +54,13 @@ def open_postgres(url: str, *, pool_size: int = _POOL, busy_timeout: float | Non
         raise
 
 
-def postgres_engine(url: str, *, pool_size: int = _POOL) -> Engine:
+def postgres_engine(url: str, *, pool_size: int = _POOL, is_bare: bool = False) -> Engine:
     """What speaks to a database, as `open_postgres` has it.
+
+    Args:
+        url: as `open_postgres` takes it.
+        pool_size: how many connections it opens at most.
+        is_bare: whoever uses it begins each transaction, and so notices connections that were lost.
 
     Raises:
         InvalidInput: the URL cannot be read.
@@ -61,8 +74,11 @@ def postgres_engine(url: str, *, pool_size: int = _POOL) -> Engine:
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=_WAIT_S,
+            # The connection that was used last has statements at hand.
+            pool_use_lifo=True,
             # A server that was started again is noticed before a transaction begins.
-            pool_pre_ping=True,
+            pool_pre_ping=not is_bare,
+            isolation_level="AUTOCOMMIT" if is_bare else None,
             # What people said has no place in an error message.
             hide_parameters=True,
         )
@@ -119,28 +135,35 @@ def _configure(connection: Any, _record: Any) -> None:
             f"the database {name!r} keeps texts as {encoding}, which cannot hold all that people say; make one for the "
             "bank with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
         )
-    with connection.cursor() as cursor:
-        cursor.execute("SET client_encoding TO 'UTF8'")
-        cursor.execute("SHOW synchronous_commit")
-        if cursor.fetchone()[0] == "off":
-            # A turn that was acknowledged survives a crash of the server.
-            cursor.execute("SET synchronous_commit TO on")
+    _, process = connection.execute(_FIRST).fetchone()
+    if process != connection.info.backend_pid:
+        # Something between here and there lends out connections by the transaction, as PgBouncer does. What was
+        # prepared in one of them is not there in the next, or is another program's.
+        connection.prepare_threshold = None
     connection.commit()
 
 
 def _begin(connection: Connection, asked: Asked) -> None:
-    if asked.single:
-        return
+    # All at once: each statement of its own would be another way to the server and back. The same text does not come
+    # twice, so it is not worth preparing.
+    driver: Any = connection.connection.driver_connection
+    driver.execute("; ".join(_beginning(asked)), prepare=False)
+
+
+def _beginning(asked: Asked) -> Iterator[str]:
     if not asked.write:
-        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        yield "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         return
-    if not asked.durable:
-        connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
-    if asked.wait is not None:
+    # Whoever reads in order to write waits below for who is writing, and then reads what that one wrote.
+    yield "BEGIN ISOLATION LEVEL READ COMMITTED"
+    yield _DURABLE if asked.durable else "SET LOCAL synchronous_commit TO off"
+    wait = asked.wait
+    if wait is not None:
         # 0 would be to wait for ever.
-        connection.exec_driver_sql(_WAIT, (str(max(1, int(asked.wait * 1000))),))
-    # Whoever reads in order to write waits here for who is writing, and then reads what that one wrote.
+        yield f"SET LOCAL lock_timeout TO {max(1, int(wait * 1000))}"
     if asked.scope is None:
-        connection.exec_driver_sql(_STORE_LOCK)
+        yield _STORE_LOCK
+    elif isinstance(asked.scope, str):
+        yield _KEY_LOCK.format(asked.scope.encode().hex())
     else:
-        connection.exec_driver_sql(_KEY_LOCK if isinstance(asked.scope, str) else _ID_LOCK, (asked.scope,))
+        yield _ID_LOCK.format(int(asked.scope))

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 
 BUSY_MS: Final = "secom_busy_ms"
 """Where a connection to SQLite notes for how many milliseconds it waits for others."""
+
+_MOST_LOST: Final = 100
+"""After so many connections that were lost when they were taken from the pool, something else is wrong."""
 
 
 class Asked(NamedTuple):
@@ -19,21 +24,60 @@ class Asked(NamedTuple):
         write: whether it may write.
         durable: whether what it writes is on disk before the next turn is.
         scope: what is written to, by its key or by its id; everything where it is nothing.
-        wait: how many seconds it waits for others; as long as the database does where it is nothing.
-        single: whether one statement reads, which is as of one moment anyway.
+        until: when, of the monotonic clock, it waits for others no longer; infinite leaves it to the database.
         migrating: whether tables are made anew.
     """
 
     write: bool
     durable: bool
     scope: str | int | None
-    wait: float | None
-    single: bool
+    until: float
     migrating: bool
+
+    @property
+    def wait(self) -> float | None:
+        """How many seconds it waits for others from now on; as long as the database does where it is nothing."""
+        return None if self.until == math.inf else max(0.0, self.until - time.monotonic())
 
 
 Begin: TypeAlias = Callable[[Connection, Asked], None]
 """Begins a transaction that may write, or has it wait for whoever writes to the same scope."""
+
+
+@contextmanager
+def begun(engine: Engine, begin: Begin, asked: Asked) -> Iterator[Connection]:
+    """A connection in a transaction, which is committed at the end, or taken back if anything is raised.
+
+    Its first statement shows whether the connection was lost since it was last used; then another one is taken.
+    """
+    with _begun(engine, begin, asked) as connection, connection.get_transaction() or connection.begin():
+        yield connection
+
+
+def _begun(engine: Engine, begin: Begin, asked: Asked) -> Connection:
+    spare = 0 if engine.dialect.name == "sqlite" else _MOST_LOST
+    while True:
+        connection = engine.connect()
+        try:
+            connection.begin()
+            begin(connection, asked)
+        except BaseException:
+            was_lost = leave_if_lost(connection)
+            connection.close()
+            spare -= 1
+            if not was_lost or spare < 0:
+                raise
+        else:
+            return connection
+
+
+def leave_if_lost(connection: Connection) -> bool:
+    """Whether the connection to a server was lost; then it is not used again."""
+    driver: Any = None if connection.closed or connection.invalidated else connection.connection.driver_connection
+    is_lost = bool(getattr(driver, "closed", False))
+    if is_lost:
+        connection.invalidate()
+    return is_lost
 
 
 def wait_at_most(connection: Any, noted: Any, seconds: float) -> None:

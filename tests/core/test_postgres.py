@@ -7,9 +7,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 
+import psycopg
 import pytest
 from layered_bank import ANN, BOB, MAY, QUERIES, TALK, filled, layered, told
-from sqlalchemy import create_engine, event, func, insert, select, text
+from sqlalchemy import create_engine, func, insert, select, text
 from sqlalchemy.engine import make_url
 
 from secom_core.bank import MemoryBank, Parts
@@ -71,17 +72,51 @@ def test_names_of_any_length_are_found_by_index(postgres_url):
     store.close()
 
 
-def test_one_statement_takes_one_way_to_the_server(postgres_url):
+def ways_to_the_server(monkeypatch) -> list[str]:
+    """What is sent from now on, each after what came before was answered."""
+    sent: list[str] = []
+    execute, commit = psycopg.Cursor.execute, psycopg.Connection.commit
+
+    def executing(cursor, query, *given, **options):
+        if not cursor.connection.autocommit:
+            sent.append("BEGIN of the driver")
+        sent.append(str(query))
+        return execute(cursor, query, *given, **options)
+
+    def committing(connection):
+        if connection.info.transaction_status:
+            sent.append("COMMIT")
+        commit(connection)
+
+    monkeypatch.setattr(psycopg.Cursor, "execute", executing)
+    monkeypatch.setattr(psycopg.Connection, "commit", committing)
+    return sent
+
+
+def test_one_statement_takes_one_way_to_the_server(postgres_url, monkeypatch):
     store = open_store(postgres_url)
     store.append(ANN, "s", said("words"))
-    statements: list[str] = []
-    event.listen(store.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
+    ways = ways_to_the_server(monkeypatch)
     assert [row.name for row in store.sessions(store.scope(ANN).id)] == ["s"]
-    assert len(statements) == 2
+    assert len(ways) == 2
     assert store.turns(store.session_named(ANN, "s"))[0].text == "user: words"
-    assert len(statements) == 4
+    assert len(ways) == 4
     store.scopes()
-    assert len(statements) > 5, "where there may be several, they are as of one moment"
+    assert [way.split()[0] for way in ways[4:]] == ["BEGIN", "SELECT", "COMMIT"], "as of one moment"
+    store.close()
+
+
+def test_a_transaction_begins_in_one_way_to_the_server(postgres_url, monkeypatch):
+    store = open_store(postgres_url, busy_timeout=5)
+    store.append(ANN, "s", said("words"))
+    ways = ways_to_the_server(monkeypatch)
+    for scope in (ANN, store.scope(ANN).id, None):
+        ways.clear()
+        with store.transaction(scope=scope):
+            pass
+        assert len(ways) == 2
+        assert "lock_timeout" in ways[0]
+        assert "pg_advisory_xact_lock" in ways[0]
     store.close()
 
 
