@@ -18,7 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ..conversation import Scope
 from ..errors import InvalidInput, SecomError, StoreError, StoreLocked, warn_degraded
-from ..processes import FairLock, ForkGate, ForkLock, in_child
+from ..processes import FairLock, FewAtOnce, ForkGate, ForkLock, in_child
 from .cipher import Cipher
 from .driver import found_at_once, found_in
 from .glances import as_given
@@ -108,6 +108,8 @@ class Database:
         self._lock: Any = ForkLock() if self.path is None else nullcontext()
         # Writers who wait for SQLite try again and again: they would overtake each other, and some wait long.
         self._writers = FairLock() if self.is_sqlite else None
+        # To a server many can write, but all connections would be taken, and those that recall wait for each of theirs.
+        self._some = FewAtOnce(max(1, getattr(engine.pool, "size", int)() // 3))
         self._calls = ForkGate(self.at_rest)
         in_child(self)
 
@@ -268,8 +270,12 @@ class Database:
     @contextmanager
     def _turn(self, write: bool, until: float, durable: bool = False) -> Iterator[None]:
         """A writer's turn among the threads of this process; what it has written is on disk after it."""
-        if not write or self._writers is None:
+        if not write:
             yield
+            return
+        if self._writers is None:
+            with self._some.held(until):
+                yield
             return
         if not self._writers.acquire(timeout=min(max(0.0, until - time.monotonic()), TIMEOUT_MAX)):
             raise self._locked(until, here=True)

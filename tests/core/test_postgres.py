@@ -167,6 +167,27 @@ def test_writers_of_other_scopes_do_not_wait(postgres_url):
     store.close()
 
 
+def test_those_that_write_leave_connections_to_those_that_read(postgres_url, monkeypatch):
+    store = open_postgres(postgres_url, pool_size=6)
+    monkeypatch.setattr(store._some, "_patience", 60)
+    inside, most, guard = 0, 0, threading.Lock()
+
+    def write(number: int) -> None:
+        nonlocal inside, most
+        with store.transaction(scope=("acme", str(number))):
+            with guard:
+                inside += 1
+                most = max(most, inside)
+            time.sleep(0.005)
+            with guard:
+                inside -= 1
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(write, range(60)))
+    assert most == 2
+    store.close()
+
+
 def test_a_writer_that_may_not_wait_tries_again(postgres_url):
     hasty = open_store(f"{postgres_url}&options=-c%20lock_timeout%3D40ms")
     patient = open_store(postgres_url)
