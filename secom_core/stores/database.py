@@ -24,7 +24,7 @@ from .driver import found_at_once, found_in
 from .glances import as_given
 from .log_syncing import sync_log
 from .rows import scope_key
-from .transactions import BUSY_MS, Asked, Begin, begun, wait_at_most
+from .transactions import BUSY_MS, Asked, Begin, begun, connected, wait_at_most
 
 _TRIES: Final = 8
 _EMPTY_LOG: Final = "PRAGMA wal_checkpoint(TRUNCATE)"
@@ -242,7 +242,7 @@ class Database:
     def glanced(self, statement: str, read: Callable[[Iterable[Sequence[Any]]], T], **values: Any) -> T:
         """What ``read`` makes of the rows of one statement, as the driver gives them; see `glance`."""
         try:
-            with self._calls, self._usable, closing(self._engine.raw_connection()) as pooled:
+            with self._calls, self._usable, closing(connected(self._engine.raw_connection)) as pooled:
                 if self.is_sqlite:
                     wait_at_most(pooled.driver_connection, pooled.info, max(0.0, self._until() - time.monotonic()))
                 return read(found_at_once(pooled, self._engine.dialect, statement, values))

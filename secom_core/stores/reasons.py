@@ -6,6 +6,24 @@ from typing import Any, Final
 
 _DATA_EXCEPTION: Final = "22"
 """How the codes of PostgreSQL's errors begin that quote the value that they are about, behind a colon."""
+# There is no code for it where no connection is made. max_connections; those kept for the owner; limits of a role or a
+# database; PgBouncer.
+_CROWDED: Final = (
+    "too many clients already",
+    "remaining connection slots are reserved",
+    "too many connections for",
+    "no more connections allowed",
+)
+_FEWER: Final = (
+    "; give each process fewer connections (MemoryBank(open_postgres(url, pool_size=2))), or the server more "
+    "(max_connections)"
+)
+
+
+def is_crowded(error: Exception) -> bool:
+    """Whether the server takes no more connections for now, as far as an error says so in English."""
+    said = str(getattr(error, "orig", None) or error)
+    return any(words in said for words in _CROWDED)
 
 
 def reason_of(error: Exception) -> str:
@@ -24,4 +42,4 @@ def reason_of(error: Exception) -> str:
     reason = " ".join((said.partition(': "')[0] if state.startswith(_DATA_EXCEPTION) else said).split())
     if primary is not None:
         error.args = original.args = (reason,)
-    return reason
+    return f"{reason}{_FEWER}" if is_crowded(original) else reason

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from .reasons import is_crowded
 
 BUSY_MS: Final = "secom_busy_ms"
 """Where a connection to SQLite notes for how many milliseconds it waits for others."""
 
+CROWDED_S: Final = 10.0
+"""For how many seconds a connection is asked for again where the server has as many as it takes."""
+T = TypeVar("T")
 _MOST_LOST: Final = 100
 """After so many connections that were lost when they were taken from the pool, something else is wrong."""
 
@@ -57,7 +64,7 @@ def begun(engine: Engine, begin: Begin, asked: Asked) -> Iterator[Connection]:
 def _begun(engine: Engine, begin: Begin, asked: Asked) -> Connection:
     spare = 0 if engine.dialect.name == "sqlite" else _MOST_LOST
     while True:
-        connection = engine.connect()
+        connection = connected(engine.connect)
         try:
             connection.begin()
             begin(connection, asked)
@@ -69,6 +76,18 @@ def _begun(engine: Engine, begin: Begin, asked: Asked) -> Connection:
                 raise
         else:
             return connection
+
+
+def connected(connect: Callable[[], T]) -> T:
+    """What a connection is got by, again and again for a while where the server has as many as it takes."""
+    until = time.monotonic() + CROWDED_S
+    while True:
+        try:
+            return connect()
+        except DBAPIError as error:
+            if time.monotonic() >= until or not is_crowded(error):
+                raise
+        time.sleep(random.uniform(0.02, 0.2))
 
 
 def leave_if_lost(connection: Connection) -> bool:

@@ -223,6 +223,32 @@ def test_a_connection_lost_in_mid_call_is_a_clear_error_and_the_next_call_works(
     store.close()
 
 
+@pytest.fixture
+def two_at_most(postgres, postgres_url):
+    """A role that may have two connections."""
+    postgres.execute("CREATE ROLE few LOGIN CONNECTION LIMIT 2 IN ROLE pg_read_all_data, pg_write_all_data")
+    yield make_url(postgres_url).set(username="few").render_as_string(hide_password=False)
+    postgres.execute("DROP ROLE few")
+
+
+def test_where_the_server_takes_no_more_connections_calls_wait_for_those_that_there_are(two_at_most):
+    with MemoryBank.open(two_at_most) as bank, ThreadPoolExecutor(8) as pool:
+        added = pool.map(
+            lambda n: bank.remember(("acme", str(n % 8)), [("user", f"step {n}")], session="s").new, range(24)
+        )
+        assert sum(added) == 24
+
+
+def test_where_there_is_none_to_wait_for_the_error_says_what_helps(two_at_most, monkeypatch):
+    monkeypatch.setattr("secom_core.stores.transactions.CROWDED_S", 0.1)
+    first, second = open_postgres(two_at_most, pool_size=1), open_postgres(two_at_most, pool_size=1)
+    with pytest.raises(StoreError, match=r"too many connections.*pool_size"):
+        open_postgres(two_at_most)
+    first.close()
+    open_postgres(two_at_most).close()
+    second.close()
+
+
 def test_connections_lost_between_calls_are_not_noticed(postgres, postgres_url):
     with MemoryBank.open(postgres_url) as bank:
         bank.remember(ANN, said("The parcel has arrived."), session="s")
