@@ -16,6 +16,9 @@ from .transactions import Asked
 
 _FIRST: Final = "SELECT set_config('client_encoding', 'UTF8', false), pg_backend_pid()"
 _FORM: Final = "postgresql://user:password@host:5432/database"
+_PREPARING: Final = "prepare_threshold"
+# What stands between here and the server may forget connections that say nothing for minutes, and tell neither.
+_KEPT_ALIVE: Final = {"keepalives_idle": "60", "keepalives_interval": "10", "keepalives_count": "3"}
 _POOL: Final = 10
 _WAIT_S: Final = 300
 # Advisory locks are the database's, and other programs may use them too: ours are hashes with seeds of our own.
@@ -67,10 +70,12 @@ def postgres_engine(url: str, *, pool_size: int = _POOL, is_bare: bool = False) 
         MissingExtra: psycopg is not installed.
     """
     place, secrets = _without_secrets(_with_driver(url))
+    place, preparing = _without_preparing(place)
+    kept_alive = {name: value for name, value in _KEPT_ALIVE.items() if name not in place.query}
     try:
         engine = create_engine(
             place,
-            connect_args=secrets,
+            connect_args={**kept_alive, **secrets, **preparing},
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=_WAIT_S,
@@ -124,6 +129,15 @@ def _without_secrets(url: URL) -> tuple[URL, dict[str, str]]:
     given = {name: url.query[name] for name in secret}
     last = {name: value if isinstance(value, str) else value[-1] for name, value in given.items()}
     return url.difference_update_query(secret), last
+
+
+def _without_preparing(url: URL) -> tuple[URL, dict[str, int | None]]:
+    """The URL without the one parameter that is psycopg's and no text, and the driver's argument."""
+    given = str(url.query.get(_PREPARING, "5"))
+    if not given.isdecimal() and given.lower() != "none":
+        raise InvalidInput(f"{_PREPARING} in the URL is a number, or None for never, not {given!r}")
+    number = int(given) if given.isdecimal() else None
+    return url.difference_update_query([_PREPARING]), {_PREPARING: number} if _PREPARING in url.query else {}
 
 
 def _configure(connection: Any, _record: Any) -> None:

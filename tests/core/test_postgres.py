@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from datetime import datetime, timezone
 
 import psycopg
 import pytest
 from layered_bank import ANN, BOB, MAY, QUERIES, TALK, filled, layered, told
+from pooler import pooler
 from sqlalchemy import create_engine, func, insert, select, text
 from sqlalchemy.engine import make_url
 
@@ -118,6 +121,19 @@ def test_a_transaction_begins_in_one_way_to_the_server(postgres_url, monkeypatch
         assert "lock_timeout" in ways[0]
         assert "pg_advisory_xact_lock" in ways[0]
     store.close()
+
+
+def test_connections_may_be_lent_out_by_the_transaction(postgres_url):
+    def talk(bank: MemoryBank, user: str) -> None:
+        for number in range(8):
+            bank.remember((user,), [("user", f"{user} took step {number}.")], session="s")
+            block = bank.recall((user,), f"step {number}").text
+            assert f"{user} took step {number}." in block
+            assert len(set(re.findall(r"\w+(?= took)", block))) == 1
+
+    with pooler(postgres_url) as url, ExitStack() as banks, ThreadPoolExecutor(4) as pool:
+        two = [banks.enter_context(MemoryBank.open(url)) for _ in range(2)]
+        list(pool.map(talk, two * 2, ("ann", "bob", "cid", "dan")))
 
 
 # -- several writers ------------------------------------------------------------------------------------------------
@@ -358,6 +374,28 @@ def test_a_url_that_is_none_is_refused_without_the_password():
     with pytest.raises(InvalidInput, match="expected postgresql://") as refused:
         open_store("postgresql://ann:pa55word@host:not-a-port/bank")
     assert "pa55word" not in str(refused.value)
+
+
+@pytest.mark.parametrize(("given", "used"), [("0", 0), ("9", 9), ("None", None)])
+def test_when_statements_are_prepared_may_be_said_in_the_url(postgres_url, given, used):
+    store = open_postgres(f"{postgres_url}&prepare_threshold={given}")
+    with store.transaction(write=False) as connection:
+        assert connection.connection.driver_connection.prepare_threshold == used
+    store.close()
+
+
+def test_when_statements_are_prepared_is_a_number():
+    with pytest.raises(InvalidInput, match="prepare_threshold"):
+        open_postgres("postgresql://localhost/memory?prepare_threshold=never")
+
+
+def test_a_connection_that_nobody_uses_is_kept_alive_unless_the_url_says_otherwise(postgres_url):
+    for said, seconds in (("", "60"), ("&keepalives_idle=5", "5")):
+        store = open_postgres(f"{postgres_url}{said}")
+        with store.transaction(write=False) as connection:
+            info = connection.connection.driver_connection.info
+            assert info.get_parameters()["keepalives_idle"] == seconds
+        store.close()
 
 
 def test_errors_hold_no_words_and_the_path_no_password(postgres_url):

@@ -1,0 +1,101 @@
+"""What lends out a server's connections by the transaction, as PgBouncer does: each may have another one."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import struct
+import tempfile
+import threading
+from asyncio import IncompleteReadError, Queue, StreamReader, StreamWriter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sqlalchemy.engine import make_url
+
+_SOCKET = ".s.PGSQL.5432"
+_WELCOME = b"R" + struct.pack("!II", 8, 0)
+_OWN_KEY = b"K" + struct.pack("!III", 12, 1, 1)
+_IDLE = b"Z" + struct.pack("!Ic", 5, b"I")
+
+
+async def _message(reader: StreamReader) -> bytes:
+    head = await reader.readexactly(5)
+    return head + await reader.readexactly(struct.unpack("!I", head[1:])[0] - 4)
+
+
+class _Pooler:
+    def __init__(self, server: Path, size: int) -> None:
+        self._server, self._size = server, size
+        self._free: Queue[tuple[StreamReader, StreamWriter]] = Queue()
+        self._told: list[bytes] = []
+        self._opening = asyncio.Lock()
+
+    async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        """Speak with one client."""
+        length = await reader.readexactly(4)
+        startup = length + await reader.readexactly(struct.unpack("!I", length)[0] - 4)
+        async with self._opening:
+            if not self._told:
+                for _ in range(self._size):
+                    await self._open(startup)
+        writer.write(b"".join([_WELCOME, *self._told, _OWN_KEY, _IDLE]))
+        with suppress(IncompleteReadError, ConnectionError):
+            await self._transactions(reader, writer)
+        writer.close()
+
+    async def _open(self, startup: bytes) -> None:
+        reader, writer = await asyncio.open_unix_connection(str(self._server))
+        writer.write(startup)
+        told = []
+        while (message := await _message(reader))[:1] != b"Z":
+            told.append(message)
+        self._told = [each for each in told if each[:1] == b"S"]
+        self._free.put_nowait((reader, writer))
+
+    async def _transactions(self, reader: StreamReader, writer: StreamWriter) -> None:
+        while True:
+            message = await _message(reader)
+            if message[:1] == b"X":
+                return
+            # The one that has been free for longest: seldom the same twice.
+            lent = await self._free.get()
+            await self._transaction(message, reader, writer, *lent)
+            self._free.put_nowait(lent)
+
+    async def _transaction(
+        self, message: bytes, reader: StreamReader, writer: StreamWriter, answers: StreamReader, asks: StreamWriter
+    ) -> None:
+        """Hand on what a client says until the server has answered it all, outside of any transaction."""
+        while True:
+            asks.write(message)
+            if message[:1] in b"QS":
+                while (answer := await _message(answers))[:1] != b"Z":
+                    writer.write(answer)
+                writer.write(answer)
+                if answer[5:] == b"I":
+                    return
+            message = await _message(reader)
+
+
+@contextmanager
+def pooler(url: str, *, size: int = 2) -> Iterator[str]:
+    """The URL under which a database is to be had through a pooler, which has so many connections to it."""
+    loop, server = asyncio.new_event_loop(), Path(str(make_url(url).query["host"])) / _SOCKET
+    # Its socket lies in the folder, and a socket's path is short.
+    folder = Path(tempfile.mkdtemp(prefix="secom-pool-"))
+    inside = _Pooler(server, size)
+    opened = loop.run_until_complete(asyncio.start_unix_server(inside.serve, str(folder / _SOCKET)))
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    yield make_url(url).update_query_dict({"host": str(folder)}).render_as_string(hide_password=False)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    opened.close()
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    loop.close()
+    shutil.rmtree(folder)
