@@ -22,6 +22,7 @@ from secom_core.errors import InvalidInput, SchemaTooNew, StoreError
 from secom_core.stores.migrations import VERSION
 from secom_core.stores.opening import open_store
 from secom_core.stores.postgres import open_postgres
+from secom_core.stores.rows import scope_key
 from secom_core.stores.schema import messages, schema_versions, scopes, sessions
 
 NOON = datetime(2024, 5, 3, 12, tzinfo=timezone.utc)
@@ -180,6 +181,17 @@ def test_writers_of_other_scopes_do_not_wait(postgres_url):
         began = time.monotonic()
         store.append(("acme", "bob"), "s", said("words"))
         assert time.monotonic() - began < 5
+    store.close()
+
+
+def test_a_scope_has_the_lock_that_earlier_versions_take(postgres_url):
+    scope = ("it's", "\\ü𐍈")
+    store = open_store(postgres_url)
+    with store.transaction(scope=scope), store.transaction(write=False) as other:
+        key = {"key": scope_key(scope)}
+        hashed = text("SELECT hashtextextended(:key, 1936024429) & 4294967295")
+        taken = text("SELECT CAST(objid AS BIGINT) FROM pg_locks WHERE locktype = 'advisory'")
+        assert other.scalars(taken).all() == [other.scalar(hashed, key)]
     store.close()
 
 
