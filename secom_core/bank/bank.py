@@ -137,8 +137,7 @@ class MemoryBank(Looking):
                 recently used index is dropped first, and loaded again when it is needed.
             max_scopes: the largest number of scopes that are kept in memory; unless given, 1000 for topics and events.
             timezone: the time zone of the users, such as ``"Europe/Brussels"`` or a ``tzinfo``; UTC unless given. It
-                says which day "yesterday" is in a query, and of which day messages are that come without a time, or
-                with a time in UTC. A time with another offset keeps its own day.
+                says which day "yesterday" is in a query, and the day of messages without a time, or with one in UTC.
             progress: show progress bars during long work; off unless given.
 
         Raises:
