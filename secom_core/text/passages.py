@@ -27,6 +27,16 @@ _ITEM: Final = regex(
 )
 _HEADING: Final = regex(r"#{1,6}\s|\*\*[^*\n]+\*\*:?\s*$")
 _WORD: Final = regex(r"\S+\s*")
+_JOINER: Final = "\u200d"
+_JOINED: Final = regex(
+    "[\u0300-\u036f\u0483-\u0489\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0903\u093a-\u094f\u0e31\u0e33-\u0e3a"
+    "\u0e47-\u0e4e\u200d\u20d0-\u20f0\u3099\u309a\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
+)
+"""What is drawn with the character before it: accents, vowel signs, colours of skin."""
+_FLAG_HALF: Final = regex("[\U0001f1e6-\U0001f1ff]")
+_FLAG_HALVES: Final = regex("[\U0001f1e6-\U0001f1ff]+$")
+_CLUSTER: Final = 32
+"""How many characters are drawn as one at most."""
 
 
 def passage_spans(text: str) -> list[Span]:
@@ -142,7 +152,7 @@ def _short(text: str, start: int, stop: int) -> Iterator[Span]:
             step = MOST * _TOKEN_CHARACTERS if word[0].isascii() and word[0].isalnum() else MOST
             if begin < word.start():
                 yield begin, word.start()
-            yield from ((each, min(each + step, word.end())) for each in range(word.start(), word.end(), step))
+            yield from _cut(text, *word.span(), step)
             begin, size = word.end(), 0
         elif size + tokens > MOST:
             yield begin, word.start()
@@ -151,3 +161,27 @@ def _short(text: str, start: int, stop: int) -> Iterator[Span]:
             size += tokens
     if begin < stop:
         yield begin, stop
+
+
+def _cut(text: str, start: int, stop: int, step: int) -> Iterator[Span]:
+    """Pieces of so many characters at most."""
+    while start < stop:
+        end = min(start + step, stop)
+        end = _drawn(text, end) if end < stop else end
+        yield start, end
+        start = end
+
+
+def _drawn(text: str, place: int) -> int:
+    """The place, or one shortly before it that parts no characters which are drawn as one: "é", a flag, a family."""
+    for _ in range(_CLUSTER):
+        if text[place - 1] != _JOINER and not _JOINED.match(text, place) and not _is_in_flag(text, place):
+            break
+        place -= 1
+    return place
+
+
+def _is_in_flag(text: str, place: int) -> bool:
+    """Whether the two letters stand around a place that are drawn as a flag."""
+    before = _FLAG_HALVES.search(text, max(0, place - _CLUSTER), place) if _FLAG_HALF.match(text, place) else None
+    return before is not None and len(before[0]) % 2 == 1

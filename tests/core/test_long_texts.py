@@ -157,6 +157,18 @@ SHORT = Turn((Message("Thanks a lot.", id="u", at=AT), Message("Gladly.", role="
 MEMORY = Memory("engine#0-2", "key", (TURN, SHORT))
 
 
+@pytest.mark.parametrize(
+    ("drawn", "begins"),
+    [("👨\u200d👩\u200d👧\u200d👦..", "👨."), ("👍🏽..", "👍."), ("ดีกำ", "ดก"), ("n\u0303...", "n."), ("🇫🇷a🇩🇪", "🇫a🇩")],
+)
+def test_no_characters_that_are_drawn_as_one_are_parted(drawn: str, begins: str) -> None:
+    for before in ("", "#", "##"):
+        text = before + drawn * 150
+        spans = passage_spans(text)
+        assert len(spans) > 1
+        assert {text[start] for start, _ in spans} <= {*begins, "#"}
+
+
 def test_passages_of_a_turn_cover_its_messages() -> None:
     found = passages_of(TURN)
     assert [each.place for each in found] == sorted(each.place for each in found)
