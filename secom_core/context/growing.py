@@ -82,7 +82,6 @@ class Growing:
         self._turns: dict[str, Turn] = {}
         self._whole: set[str] = set()
         self._excerpts: dict[tuple[str, int], list[Passage]] = {}
-        self._lines: dict[str, set[str]] = {}
         self._relevance = 0.0
         self._repeats: dict[str, int] = {}
         self._replaced: dict[str, tuple[Replacement, ...]] = {}
@@ -93,12 +92,14 @@ class Growing:
         # A rule and the search may find the same, and a sentence may stand where its passage does not fit.
         if turn.id in self._whole or (turn.id in self._turns and (passage is None or self._overlaps(passage))):
             return False
-        if passage is not None and turn.id in self._lines:
-            fresh = without_lines(passage, self._lines[turn.id])
+        if passage is not None and turn.id in self._turns:
+            fresh = without_lines(passage, self._lines(turn))
             if fresh is None:
                 return False
             if fresh is not passage:
                 candidate, tokens, passage = replace(candidate, passage=fresh), room.counter(fresh.text), fresh
+        if not room.has(candidate, day_of(turn), tokens):
+            return False
         if passage is not None or candidate.said > 1 or candidate.replaced:
             tokens += self._beside(candidate, room.counter)
         if not room.take(candidate, day_of(turn), tokens):
@@ -108,7 +109,6 @@ class Growing:
             self._whole.add(turn.id)
         else:
             self._excerpts.setdefault((turn.id, passage.place), []).append(passage)
-            self._lines.setdefault(turn.id, set()).update(filter(None, lines_of(passage.text)))
         if candidate.relevance > self._relevance:
             self._relevance = candidate.relevance
         if candidate.said > 1:
@@ -123,6 +123,11 @@ class Growing:
         new = replacements_of(candidate)
         if new:
             self._replaced[candidate.turn.id] = (*known, *(each for each in new if each not in known))
+
+    def _lines(self, turn: Turn) -> set[str]:
+        """What the lines say that are shown of a turn."""
+        shown = (self._excerpts.get((turn.id, place), ()) for place in range(len(turn.messages)))
+        return {line for each in chain.from_iterable(shown) for line in lines_of(each.text) if line}
 
     def _overlaps(self, passage: Passage) -> bool:
         shown = self._excerpts.get((passage.turn.id, passage.place), [])

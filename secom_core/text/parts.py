@@ -88,7 +88,7 @@ _shown_parts: Final[Kept[tuple[str, tuple[Span, ...], str], str]] = Kept(
 
 def beside(text: str, start: int, stop: int) -> str:
     """What `parts_of` shows with a part of a text so that it can be read by itself; mostly nothing."""
-    if "\n" not in text:
+    if stop - start == len(text) or "\n" not in text:
         return ""
     layout = _layout_of(text)
     if not layout.has_frames:
