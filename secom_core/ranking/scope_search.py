@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..indexes.top import distinct
 from ..indexes.vector import VectorIndex
 from ..memory import Memory
 from ..protocols import Vectors
-from ..text.code import asks_for_code, code_edges, holding_any, identifiers, is_code
+from ..text.code import asked_edges, asks_for_code, holding_any, identifiers, is_code
 from ..text.dates import Span
 from ..text.intents import asks_again, asks_of_replies
 from ..text.list_items import item_asked, item_begins
@@ -117,7 +117,7 @@ class ScopeSearch:
         self.only_ask = table.only_ask
         """Of each row, whether its turn only asks (`PassageTable.only_ask`): it is found for itself alone."""
         # A long reply has many passages, and is read once.
-        self._begins, self._edges = cache(item_begins), cache(code_edges)
+        self._begins, self._edges = cache(item_begins), cache(partial(asked_edges, query=self.query))
         self._silent = self._out | self.only_ask
 
     def pool(self, weights: Mapping[str, float], limit: int) -> Rows:

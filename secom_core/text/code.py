@@ -10,16 +10,27 @@ from typing import Final
 
 from .passages import blocks
 from .patterns import regex
+from .terms import terms
 from .wording import folded_case, is_signed, signs, wording
 
 _LONGEST: Final = 300
 """How many characters a question for code has at most."""
 
-_CODE: Final = r"(?:code|functions?|scripts?|snippets?|commands?|regex(?:es)?|query|queries|one-?liners?)"
+_ABOVE: Final = 120
+"""How many characters before a block of code are looked at for what it is called."""
+
+_FILE: Final = (
+    r"(?:[\w-]*docker-?(?:file|compose)|makefile|ya?ml|json|sql|css"
+    r"|[\w-]+\.(?:py|[jt]sx?|ya?ml|toml|json|sh|sql|css|java|go|rs))"
+)
+_CODE: Final = (
+    rf"(?:code|functions?|scripts?|snippets?|commands?|regex(?:es)?|query|queries|one-?liners?|class(?:es)?|configs?"
+    rf"|{_FILE})"
+)
 _GAVE: Final = "(?:wrote|written|gave|given|show(?:ed|n)|suggested|recommended|sent|made|used|told)"
-_DE: Final = r"(?:[\w-]*(?:code|skripts?|funktion|befehle?|abfrage|regex|schnipsel))"
-_ES: Final = "(?:código|función|script|comando|consulta|fragmento|regex)"
-_FR: Final = "(?:code|fonction|script|commande|requête|extrait|regex)"
+_DE: Final = rf"(?:[\w-]*(?:code|skripts?|funktion|befehle?|abfrage|regex|schnipsel|klasse|konfig\w*)|{_FILE})"
+_ES: Final = f"(?:código|función|script|comando|consulta|fragmento|regex|{_FILE})"
+_FR: Final = f"(?:code|fonction|script|commande|requête|extrait|regex|{_FILE})"
 _ASKS: Final = wording(
     rf"""
     (?:give|show|send|paste|print|repeat|find|get|need|want|see)\b(?: [\w-]+){{0,4}} {_CODE}
@@ -43,15 +54,16 @@ _OTHER: Final = wording(
 
 _SIGNS: Final = signs(
     "code|function|script|snippet|command|regex|quer|liner|skript|funktion|befehl|abfrage|schnipsel|código|función"
-    "|comando|consulta|fragmento|fonction|requête|extrait|代码|函数|脚本|命令|正则|查询|関数|スクリプト|コマンド|正規|クエリ"
+    "|class|config|docker|makefile|yaml|yml|json|sql|css|klasse|konfig|.py|.js|.ts|.toml|.sh|.java|.go|.rs|comando|consulta"
+    "|fragmento|fonction|requête|extrait|代码|函数|脚本|命令|正则|查询|関数|スクリプト|コマンド|正規|クエリ"
     "|コード|코드|함수|스크립트|명령|정규|쿼리"
 )
 _NAME: Final = "[A-Za-z_][A-Za-z0-9_]+"
-_FILE: Final = (
+_ENDING: Final = (
     "(?:py|[jt]sx?|html?|css|json|ya?ml|toml|txt|md|csv|pdf|docx?|xlsx?|png|jpe?g|sh|sql|java|go|rs|xml|com|org|net|io)"
 )
 _IDENTIFIER: Final = regex(
-    rf"(?<![A-Za-z0-9_./@-])(?:{_NAME}(?:\.(?!{_FILE}\b){_NAME})+|_*[A-Za-z0-9]+_[A-Za-z0-9_]+|[a-z]{{2,}}(?:[A-Z][a-z0-9]+)+"
+    rf"(?<![A-Za-z0-9_./@-])(?:{_NAME}(?:\.(?!{_ENDING}\b){_NAME})+|_*[A-Za-z0-9]+_[A-Za-z0-9_]+|[a-z]{{2,}}(?:[A-Z][a-z0-9]+)+"
     rf"|{_NAME}(?=\((?!e?[sn]\))))(?![A-Za-z0-9_@/])"
 )
 """``share_out``, ``shareOut``, ``os.path.join``, ``divmod(…)``; no "item(s)", and none of an address or a file."""
@@ -84,6 +96,30 @@ def code_edges(text: str) -> list[int]:
     if "```" not in text and "~~~" not in text:
         return []
     return list(chain.from_iterable(span for *span, kind in blocks(text) if kind == "code"))
+
+
+def asked_edges(text: str, query: str) -> list[int]:
+    """As `code_edges`, of those blocks alone that are called what a question asks for, where any is.
+
+    A block is called by the line above it, and by what stands behind its fence: "## Dockerfile", "```sql".
+
+    Args:
+        text: the text.
+        query: the question.
+    """
+    edges, words = code_edges(text), terms(query, language="english")
+    named = [
+        place
+        for start, stop in zip(edges[::2], edges[1::2], strict=True)
+        if not set(terms(_label(text, start), language="english")).isdisjoint(words)
+        for place in (start, stop)
+    ]
+    return named or edges
+
+
+def _label(text: str, start: int) -> str:
+    above = text[max(0, start - _ABOVE) : start].rstrip().rpartition("\n")[2]
+    return f"{above} {text[start : text.find(chr(10), start)]}"
 
 
 def is_code(edges: list[int], start: int, stop: int) -> bool:

@@ -21,6 +21,11 @@ ANN = ("acme", "ann")
         "Which command did you suggest for undoing the commit?",
         "the regex you gave me for the addresses",
         "What was the SQL query you wrote for the orders?",
+        "give me that Dockerfile again",
+        "Can you show me the docker-compose.yml again?",
+        "paste the StockCache class",
+        "Which config did you suggest for the proxy?",
+        "Zeig mir nochmal die deploy.sh",
         "Zeig mir nochmal den Code für die Rechnung",
         "Welchen Befehl hast du mir genannt?",
         "Dame el código de la cuenta",
@@ -42,6 +47,8 @@ def test_a_question_asks_for_code(question: str) -> None:
         "Who wrote the film script you recommended?",
         "Where does my function as chair of the club end?",
         "Did my query get an answer?",
+        "Does Docker cost anything?",
+        "When does my class begin?",
         "What did Ben say about the code?",
         "Show me the code, please. " * 20,
     ],
@@ -117,6 +124,23 @@ def bank() -> Iterator[MemoryBank]:
 )
 def test_code_that_is_asked_for_comes_before_what_is_said_about_it(bank: MemoryBank, question: str) -> None:
     assert "def share_out" in bank.recall(ANN, question, token_budget=250).text
+
+
+def test_of_several_files_the_one_that_is_asked_for_is_shown() -> None:
+    files = {
+        "Layout": "app/\nDockerfile\nmain.py",
+        "Dockerfile": "FROM python:3.12\nCOPY . /app",
+        "main.py": "import flask",
+    }
+    words = "It holds what the bakery needs to take orders, and nothing else. " * 6
+    reply = "\n\n".join(f"## {name}\n\n{words}\n\n### The {name}\n\n```\n{each}\n```" for name, each in files.items())
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [Message("I need a service for my bakery."), Message(reply, "assistant")], session="s")
+        for question, shown in (
+            ("give me that Dockerfile again", "FROM python"),
+            ("show me main.py again", "import flask"),
+        ):
+            assert shown in bank.recall(ANN, question, token_budget=120).text
 
 
 def test_a_question_about_the_same_reply_is_answered_by_its_words(bank: MemoryBank) -> None:
