@@ -29,6 +29,10 @@ _AHEAD: Final = 3
 """How many of what was found stand before what holds whatever is asked, and before questions asked before."""
 
 _A_LITTLE: Final = 1e-3
+_PREFERRED: Final = 0.5
+"""How much more at least a passage is worth that is asked for than the others of its reply: as much as it takes to be
+chosen before one of a third of its length.
+"""
 
 _MIDDLE: Final = 2
 """Where a window has the passage that it is around."""
@@ -243,7 +247,7 @@ def ahead(scores: Column, groups: Rows, which: Mask, others: Mask) -> Column:
     """The scores, with those of ``which`` above the best of the ``others`` in their group, in their own order."""
     best = np.full(int(groups.max(initial=0)) + 1, -np.inf)
     np.maximum.at(best, groups[others], scores[others])
-    above = best[groups] + _A_LITTLE * (1 + 1 / (1 + np.exp(-np.clip(scores, -20, 20))))
+    above = best[groups] + _PREFERRED * (1 + 1 / (1 + np.exp(-np.clip(scores, -20, 20))))
     return np.where(which & (scores < above), above, scores)
 
 

@@ -127,20 +127,21 @@ def test_code_that_is_asked_for_comes_before_what_is_said_about_it(bank: MemoryB
 
 
 def test_of_several_files_the_one_that_is_asked_for_is_shown() -> None:
+    lines = [f"orders[{number}] = bake(number={number})" for number in range(9)]
+    copied = [f"COPY {name} /srv/{name}" for name in ("app", "data", "static", "templates", "settings")]
     files = {
-        "Layout": "app/\nDockerfile\nmain.py",
-        "Dockerfile": "FROM python:3.12\nCOPY . /app",
-        "main.py": "import flask",
+        "Layout": ["app/", "main.py", "Dockerfile"],
+        "main.py": ["import flask", *lines],
+        "Dockerfile": ["FROM python", *copied],
     }
-    words = "It holds what the bakery needs to take orders, and nothing else. " * 6
-    reply = "\n\n".join(f"## {name}\n\n{words}\n\n### The {name}\n\n```\n{each}\n```" for name, each in files.items())
+    reply = "".join("\n".join([f"## {name}", "", "```", *each, "```", "", ""]) for name, each in files.items())
     with MemoryBank.open() as bank:
         bank.remember(ANN, [Message("I need a service for my bakery."), Message(reply, "assistant")], session="s")
-        for question, shown in (
-            ("give me that Dockerfile again", "FROM python"),
-            ("show me main.py again", "import flask"),
+        for question, shown, budget in (
+            ("give me that Dockerfile again", "FROM python", 70),
+            ("show me main.py again", "import flask", 110),
         ):
-            assert shown in bank.recall(ANN, question, token_budget=120).text
+            assert shown in bank.recall(ANN, question, token_budget=budget).text
 
 
 def test_a_question_about_the_same_reply_is_answered_by_its_words(bank: MemoryBank) -> None:
