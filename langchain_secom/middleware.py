@@ -33,7 +33,7 @@ from .messages import latest_question, query_of
 from .recall_options import recall_options
 from .scopes import ScopePart, bound_scope
 from .streaming import MarkerTransformer, noting_shown
-from .thread_memory import ThreadMemory, is_checkpointed
+from .thread_memory import ThreadMemory, is_checkpointed, unless_cancelled
 from .tools import memory_tools
 from .turn_recall import TurnRecall, nothing
 
@@ -233,8 +233,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         question = latest_question(state["messages"])
         turn = self._new_turn(cast("Any", state), runtime, question.id if question else None)
         self._follow(turn, cast("Any", state), runtime, begins=True)
-        # No turn is to see another's, where a caller runs the graph on.
-        return {self._key: MemoryUse.of(turn)}
+        return {self._key: MemoryUse.of(turn)}  # where a caller runs the graph on, no turn is to see another's
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """As `before_agent`, without blocking the event loop."""
@@ -266,11 +265,12 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         turn = self._current_turn(request) if known else await run_in_executor(None, self._current_turn, request)
         if turn.recall is None:
             turn = await self._arecalled(turn, request)
+        remember = partial(self._remember, turn, request.state["messages"], request.runtime)
         with self._noting_shown(turn):
-            answer = await handler(self._insert(request, turn.block(self._instruction)))
+            answer = await unless_cancelled(handler(self._insert(request, turn.block(self._instruction))), remember)
         turn, response = self._read(turn, answer)
         if self._may_stop(response):
-            await run_in_executor(None, self._remember, turn, request.state["messages"], request.runtime)
+            await run_in_executor(None, remember)
         return self._extended(turn, response)
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import RunnableConfig, ensure_config
+from langchain_core.runnables import RunnableConfig, ensure_config, run_in_executor
 
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
 from secom_core.bank.answers import ANSWER_WAITS_S
-from secom_core.errors import MissingExtra
+from secom_core.errors import MissingExtra, SecomError
 
 from .agent_turn import OWNERS, AgentTurn, is_subagent, owner_of
 from .known_messages import ThreadOptions, ids_of_messages, named_messages, new_messages
@@ -27,6 +29,7 @@ except ImportError as error:
     raise MissingExtra("SecomMiddleware", "langchain") from error
 
 
+_Answer = TypeVar("_Answer")
 _CHECKPOINTER: Final = "__pregel_checkpointer"
 _DURABILITY: Final = "__pregel_durability"
 _LOOKED_THROUGH: Final = 64
@@ -38,6 +41,22 @@ _PAUSE_S: Final = 0.01
 def is_checkpointed() -> bool:
     """Whether the current run has a checkpointer: the thread is then known whole, and may be interrupted."""
     return ensure_config().get("configurable", {}).get(_CHECKPOINTER) is not None
+
+
+async def unless_cancelled(answer: Awaitable[_Answer], remember: Callable[[], object]) -> _Answer:
+    """The model's answer; if the run is cancelled before, as by a user who closes the page, the turn is remembered.
+
+    The thread keeps what the user said, though nothing may ever go on with it. Without a checkpointer, nothing tells
+    that the same words, sent again, are no second message.
+    """
+    try:
+        return await answer
+    except asyncio.CancelledError:
+        if is_checkpointed():
+            # Who is cancelled once more does not wait: it goes on in its thread.
+            with suppress(asyncio.CancelledError, SecomError):
+                await asyncio.shield(run_in_executor(None, remember))
+        raise
 
 
 def _latest_checkpoints() -> list[CheckpointTuple]:

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'langchain'")
 pytest.importorskip("openai", reason="needs the extra 'openai'")
 
-from http_agent import HttpAgentModel, run_agent, saver_of
+from http_agent import HttpAgentModel, run_agent, saver_of, skip_if_config_is_lost
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
@@ -782,6 +782,61 @@ async def test_what_is_sent_again_after_a_failure_is_stored_once(
         await run_agent(how, agent, user("Where do I live?", **({"id": "u1"} if ids else {})), in_thread)
     [turn] = said(bank)
     assert turn == ["Where do I live?", *([CALL_LINE, "rain in Ghent"] if len(first) == 2 else []), "In Ghent."]
+
+
+async def close_the_page(server: ScriptedServer, agent: Any, text: str) -> None:
+    """Say something, and read no further once the model has begun."""
+    run, before = asyncio.create_task(agent.ainvoke(user(text), in_thread)), len(server.requests)
+    while len(server.requests) == before:
+        await asyncio.sleep(0.01)
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+
+
+async def test_what_was_said_before_the_page_was_closed_is_remembered_once(bank: MemoryBank) -> None:
+    skip_if_config_is_lost()
+    slow = Answer("Oh!", delay=5)
+    with ScriptedServer([slow, slow, "How nice."]) as server:
+        agent = agent_of(server, bank)
+        for _ in range(2):
+            await close_the_page(server, agent, "I moved to Ghent.")
+            assert said(bank) == [["I moved to Ghent."]]
+        await agent.ainvoke(user("I moved to Ghent."), in_thread)
+    assert said(bank) == [["I moved to Ghent.", "How nice."]]
+
+
+async def test_what_was_said_before_the_page_was_closed_may_be_edited(bank: MemoryBank) -> None:
+    skip_if_config_is_lost()
+    with ScriptedServer(["Hi.", Answer("Oh!", delay=5), "How nice."]) as server:
+        agent = agent_of(server, bank)
+        await agent.ainvoke(user("Hello."), in_thread)
+        before = checkpoint(agent, 2)
+        await close_the_page(server, agent, "I moved to Gent.")
+        await agent.ainvoke(user("I moved to Ghent."), before)
+    assert said(bank) == [["Hello.", "Hi."], ["I moved to Ghent.", "How nice."]]
+
+
+@pytest.mark.parametrize("without", [{"saver": False}, {"write": "off"}], ids=["a checkpointer", "writing"])
+async def test_without_a_thread_what_was_said_before_the_page_was_closed_is_not_remembered(
+    bank: MemoryBank, without: Any
+) -> None:
+    with ScriptedServer(Answer("Oh!", delay=5)) as server:
+        await close_the_page(server, agent_of(server, bank, **without), "I moved to Ghent.")
+    assert said(bank) == []
+
+
+async def test_a_page_is_closed_though_what_was_said_cannot_be_stored(
+    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    skip_if_config_is_lost()
+
+    def broken(*args: Any, **kwargs: Any) -> Any:
+        raise StoreError("the disk is full")
+
+    with ScriptedServer(Answer("Oh!", delay=5)) as server:
+        monkeypatch.setattr(bank, "remember", broken)
+        await close_the_page(server, agent_of(server, bank), "I moved to Ghent.")
 
 
 def test_who_says_the_same_after_an_answer_says_it_twice(bank: MemoryBank, server: ScriptedServer) -> None:
