@@ -28,7 +28,7 @@ from .known_messages import Held, held_of, match_messages, memorable_by_place
 from .saved import know
 from .saving import SavedMessages
 from .unstored import FAILURES, Unstored, keep_meanwhile, remember_with_chat, store_all, warn_store_failed
-from .window import SYSTEM, TOOL, WindowEntry, forgotten_turns, without_forgotten
+from .window import SYSTEM, TOOL, WindowEntry, answers_to_forgotten, forgotten_turns, said_anew, without_forgotten
 
 
 class SessionMessages(SavedMessages):
@@ -57,8 +57,7 @@ class SessionMessages(SavedMessages):
     def __init__(self, bank: MemoryBank, by_user: UserHook = said_by_user, **data: Any) -> None:
         data.pop("class_name", None)  # dumps have it
         super().__init__(**{**data, "store_path": bank.storage.path})
-        # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._lock, self._by_user = bank, ForkLock(), by_user
+        self._bank, self._lock, self._by_user = bank, ForkLock(), by_user  # before super().__init__(), they'd be lost
         self._writer = shared_writer(bank) if self.write == "background" else None
         self.window = chat_of(bank, self.scope, self.session)
         self._kept_turn = next((entry.turn for entry in reversed(self.window) if entry.turn), None)
@@ -114,11 +113,13 @@ class SessionMessages(SavedMessages):
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Add messages to the session and remember them, all together."""
-        entries = self._entries(messages)
         with self._lock:
-            entries, is_kept = self._remembered([self._received(entry) for entry in entries])
+            at = self._bank, self.scope, self.session, self.window
+            entries = said_anew(*at, [self._received(entry) for entry in self._entries(messages)])
+            gone = {} if self.unstored else answers_to_forgotten(*at, entries, self._epoch)
+            entries, is_kept = self._remembered(entries, gone)
             self._show([*self.window, *entries], whole=self._is_whole)
-            self._keep([] if is_kept else entries)
+            self._keep([] if is_kept else [entry for place, entry in enumerate(entries) if place not in gone])
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the chat; messages that the session does not hold yet are remembered.
@@ -247,8 +248,7 @@ class SessionMessages(SavedMessages):
             for message in to_messages([entry.seen], tools=self.remember_tools)
         }
         made = {place: str(message.id) for place, message in new.items()}
-        # The ids of new messages stand for their turns until these are known.
-        turns, ids = {**known, **made}, {**names, **made}
+        turns, ids = {**known, **made}, {**names, **made}  # the ids stand for the turns until these are known
         told_of = [
             entry.model_copy(update={"turn": turns.get(place), "name": ids.get(place)})
             for place, entry in enumerate(entries)

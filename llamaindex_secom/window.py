@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Final
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from llama_index.core.bridge.pydantic import BaseModel
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.answers import epoch_soon
 from secom_core.conversation import Scope
 
 from .agent_steps import Step, as_step
@@ -16,6 +18,7 @@ from .answers import is_answer
 from .convert import text_of
 from .cutting import without_middle
 from .message_tokens import MessageTokens
+from .unstored import FAILURES
 
 SYSTEM: Final = frozenset({MessageRole.SYSTEM, MessageRole.DEVELOPER})
 TOOL: Final = frozenset({MessageRole.TOOL, MessageRole.FUNCTION})
@@ -203,3 +206,58 @@ def without_forgotten(entries: Sequence[WindowEntry], forgotten: Collection[str]
         if entry.seen.role in SYSTEM or not any(each.turn in forgotten for each in exchange)
     ]
     return [*kept, *last]
+
+
+def said_anew(
+    bank: MemoryBank, scope: Scope, session: str, window: Sequence[WindowEntry], entries: list[WindowEntry]
+) -> list[WindowEntry]:
+    """The entries that are put, without a first one that says again, word for word, what failed to get an answer.
+
+    What the bank does not hold any more, or does not hold yet, is said anew.
+
+    Args:
+        bank: where the turns are.
+        scope: whose memory it is.
+        session: the session of the window.
+        window: the window.
+        entries: what is put.
+    """
+    if not (entries and window and _is_same(entries[0], window[-1])):
+        return entries
+    try:
+        return entries if forgotten_turns(bank, scope, window[-1:], session=session, waiting=()) else entries[1:]
+    except FAILURES:
+        return entries
+
+
+def _is_same(entry: WindowEntry, last: WindowEntry) -> bool:
+    return last.turn is not None and last.seen.role == MessageRole.USER and entry.message == last.message
+
+
+def answers_to_forgotten(
+    bank: MemoryBank,
+    scope: Scope,
+    session: str,
+    window: Sequence[WindowEntry],
+    entries: Sequence[WindowEntry],
+    epoch: tuple[int, int] | None,
+) -> dict[int, str]:
+    """By the places of those entries that answer what was forgotten meanwhile, its turn.
+
+    Args:
+        bank: where the turns are.
+        scope: whose memory it is.
+        session: the session of the window.
+        window: the window.
+        entries: what is put.
+        epoch: an epoch of the scope in which the bank held the turns of the window.
+    """
+    asked = [entry for entry in window if entry.seen.role == MessageRole.USER][-1:]
+    answers = list(takewhile(lambda each: entries[each].seen.role != MessageRole.USER, range(len(entries))))
+    try:
+        if not (asked and answers) or epoch_soon(bank, scope) == epoch:
+            return {}
+        gone = forgotten_turns(bank, scope, asked, session=session, waiting=())
+    except FAILURES:
+        return {}
+    return {place: turn for turn in gone for place in answers if entries[place].seen.role not in SYSTEM}

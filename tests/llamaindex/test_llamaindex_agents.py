@@ -643,6 +643,30 @@ def test_what_is_being_answered_stays_until_the_next_question(bank: MemoryBank) 
     assert [message.content for message in memory.get_all()] == ["Hello"]
 
 
+@pytest.mark.parametrize("what", [{}, {"session": "now"}], ids=["all", "the session"])
+def test_the_answer_to_what_is_forgotten_meanwhile_is_forgotten_too(bank: MemoryBank, what: Any) -> None:
+    memory = memory_of(bank)
+    memory.put_messages([user("My sister plays the cello."), bot("Oh!"), user("My PIN is 4711.")])
+    memory.get()
+    bank.forget(ANN, **what)
+    memory.put_messages([bot("I note the PIN 4711."), bot("Anything else?")])
+    assert "4711" not in str(bank.turns(ANN))
+    memory.put(user("Hello"))
+    memory.put(bot("Hi"))
+    memory.get()
+    assert [message.content for message in memory.get_all()] == stored(bank)[-2:] == ["Hello", "Hi"]
+    assert [message.content for message in memory_of(bank).get_all()] == ["Hello", "Hi"]
+
+
+def test_an_answer_is_kept_where_something_else_was_forgotten_meanwhile(bank: MemoryBank) -> None:
+    memory = memory_of(bank)
+    memory.put_messages([user("My sister plays the cello."), bot("Oh!"), user("I live in Ghent.")])
+    memory.get()
+    bank.forget(ANN, turn_ids=[bank.turns(ANN, "now")[0].id])
+    memory.put(bot("How nice."))
+    assert stored(bank)[-2:] == ["I live in Ghent.", "How nice."]
+
+
 def test_history_given_again_brings_nothing_back(bank: MemoryBank) -> None:
     """Chat engines and agents that are given the history with each call `set` it."""
     memory = memory_of(bank)

@@ -453,6 +453,51 @@ def test_a_reply_put_later_joins_its_turn(memory: SecomMemory, bank: MemoryBank)
     assert len({entry.turn for entry in memory.window}) == 1
 
 
+@pytest.mark.parametrize("anew", [False, True], ids=["the same object", "another object"])
+def test_what_is_put_again_after_a_failure_is_there_once(memory: SecomMemory, bank: MemoryBank, anew: bool) -> None:
+    picture = ImageBlock(url="https://example.com/bello.png")
+    for said in (user("My dog is Bello."), ChatMessage(role="user", blocks=[picture])):
+        for _ in range(3):
+            memory.put(said.model_copy(deep=True))
+            assert memory.get()[-1].blocks[-1] == said.blocks[-1]
+            memory = SecomMemory(scope=ANN, session="now", bank=bank) if anew else memory
+        memory.put(bot("I see."))
+    shown = "[image: https://example.com/bello.png]"
+    asked = [("user", "My dog is Bello."), ("assistant", "I see."), ("user", shown), ("assistant", "I see.")]
+    assert stored(bank) == asked
+    assert len(memory.get_all()) == 4
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (user("Yes."), user("Yes!")),
+        (user("Yes.", id="m1"), user("Yes.", id="m2")),
+        (user("Yes.", timestamp="2026-03-01T12:00:00Z"), user("Yes.", timestamp="2026-03-01T12:05:00Z")),
+        tuple(ChatMessage(role="user", blocks=[ImageBlock(url=f"https://a.b/{each}.png")]) for each in "12"),
+        (bot("Done."), bot("Done.")),
+    ],
+    ids=["words", "id", "time", "picture", "answers"],
+)
+def test_what_differs_from_the_message_before_is_said_twice(
+    memory: SecomMemory, bank: MemoryBank, first: ChatMessage, second: ChatMessage
+) -> None:
+    memory.put_messages([first])
+    memory.put_messages([second])
+    assert len(stored(bank)) == 2
+
+
+def test_who_says_the_same_after_an_answer_or_after_it_was_forgotten_says_it_anew(
+    memory: SecomMemory, bank: MemoryBank
+) -> None:
+    for said in (user("Yes."), bot("And now?"), user("Yes.")):
+        memory.put(said)
+    assert stored(bank) == [("user", "Yes."), ("assistant", "And now?"), ("user", "Yes.")]
+    bank.forget(ANN)
+    memory.put(user("Yes."))
+    assert stored(bank) == [("user", "Yes.")]
+
+
 def test_ids_and_times_of_the_caller_are_kept(memory: SecomMemory, bank: MemoryBank) -> None:
     memory.put(user("Hello", id="m1", timestamp="2026-03-01T12:00:00Z", name="Ann"))
     message = bank.turns(ANN, "now")[0].messages[0]

@@ -48,7 +48,7 @@ def test_a_put_takes_few_statements(tmp_path: Path) -> None:
         took = [turn(memory, number, "Every month.") for number in range(4)][-1]
     # What has ended; begin, the session, known ids, the last message, open sessions; four that write; commit.
     assert took["user"] <= 12  # before it, how long to wait for others
-    assert took["reply"] <= 11
+    assert took["reply"] <= 12  # before it, whether what it answers was forgotten
     assert took["again"] == 1
 
 
