@@ -54,6 +54,7 @@ class AgentTurn:
         citations: the citations in its latest answer.
         inner: whether the agent runs within another graph, such as in a node of it, which may hand it only some of the
             thread's messages, and does not keep what its state holds.
+        epoch: the scope's epoch when the run began; nothing where nothing was remembered of it yet.
         readings: what was made of the thread's messages in this turn, which are asked for several times.
     """
 
@@ -68,6 +69,7 @@ class AgentTurn:
     cites: bool = False
     citations: Citations | None = None
     inner: bool = False
+    epoch: tuple[int, int] | None = None
     readings: Readings = field(default_factory=Readings, compare=False, repr=False)
 
     def reading(self, options: ThreadOptions) -> ThreadOptions:

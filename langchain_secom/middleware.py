@@ -232,7 +232,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             return None
         question = latest_question(state["messages"])
         turn = self._new_turn(cast("Any", state), runtime, question.id if question else None)
-        self._follow(turn, cast("Any", state), runtime, begins=True)
+        turn = self._follow(turn, cast("Any", state), runtime, begins=True)
         return {self._key: MemoryUse.of(turn)}  # where a caller runs the graph on, no turn is to see another's
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -307,9 +307,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         """The current turn in the graph's state; a new one after an interrupt, which loses it."""
         if (known := self._known_turn(state)) is not None:
             return known
-        turn = self._new_turn(state, runtime)
-        self._follow(turn, state, runtime, begins=False)
-        return turn
+        return self._follow(self._new_turn(state, runtime), state, runtime, begins=False)
 
     def _current_turn(self, request: ModelRequest[Any]) -> AgentTurn:
         """The current turn; without a recall where one is wanted."""
@@ -383,10 +381,11 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             done = not self._threads.writes(runtime) or self._threads.remember(turn, messages)
         return done or False
 
-    def _follow(self, turn: AgentTurn, state: Mapping[str, Any], runtime: Runtime[Any], *, begins: bool) -> None:
+    def _follow(self, turn: AgentTurn, state: Mapping[str, Any], runtime: Runtime[Any], *, begins: bool) -> AgentTurn:
         if self._threads.follows(runtime):
             with self._guarded("retracting what the thread has left behind"):
                 self._threads.follow(turn, state["messages"], begins=begins)
+        return self._threads.begun(turn) if self._threads.writes(runtime) else turn
 
     @contextmanager
     def _guarded(self, what: str) -> Iterator[None]:

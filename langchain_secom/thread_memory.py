@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Literal, TypeVar
 
@@ -14,8 +14,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig, ensure_config, run_in_executor
 
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
-from secom_core.bank.answers import ANSWER_WAITS_S
-from secom_core.errors import MissingExtra, SecomError
+from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon
+from secom_core.bank.unwritten import is_forgotten
+from secom_core.errors import MissingExtra, SecomError, StoreError
 
 from .agent_turn import OWNERS, AgentTurn, is_subagent, owner_of
 from .known_messages import ThreadOptions, ids_of_messages, named_messages, new_messages
@@ -146,8 +147,19 @@ class ThreadMemory:
         """Whether what this agent's thread leaves behind can be told, and is retracted."""
         return self.writes(runtime) and is_checkpointed()
 
+    def begun(self, turn: AgentTurn) -> AgentTurn:
+        """The turn, with what tells at its end whether its scope was forgotten meanwhile."""
+        with suppress(StoreError):
+            return replace(turn, epoch=epoch_soon(self.bank, turn.scope))
+        return turn
+
     def remember(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> bool:
-        """Remember the thread's new messages, with those of the turn that summaries have replaced; whether it stood."""
+        """Remember the thread's new messages, with those of the turn that summaries have replaced; whether it stood.
+
+        Where the whole scope was forgotten since the run began, nothing of it is remembered.
+        """
+        if self._was_forgotten(turn):
+            return True
         about: dict[str, Any] = {name: getattr(turn, name) for name in ("question_id", "ended", "mine")}
         thread = turn.seen.with_replaced(messages)
         about["others"] = self._others(turn, thread)
@@ -155,6 +167,11 @@ class ThreadMemory:
         if new:
             remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session)
         return True
+
+    def _was_forgotten(self, turn: AgentTurn) -> bool:
+        with suppress(StoreError):
+            return is_forgotten(turn.epoch, epoch_soon(self.bank, turn.scope))
+        return False
 
     def follow(self, turn: AgentTurn, messages: Sequence[BaseMessage], *, begins: bool) -> None:
         """Retract what the thread left behind.

@@ -159,6 +159,42 @@ def test_what_was_forgotten_stays_so_while_its_thread_goes_on(
     assert said == [*(["My bike is red."] if how == "a turn" else []), "Go on.", "And on."]
 
 
+class Forgets(AgentMiddleware[Any, Any, Any]):
+    """A user's account, or a part of it, is deleted while the model answers."""
+
+    def __init__(self, bank: MemoryBank, scope: tuple[str, ...] = ANN, **what: Any) -> None:
+        super().__init__()
+        self.forget: Any = lambda: bank.forget(scope, **what)
+
+    def after_model(self, state: Any, runtime: Any) -> None:
+        self.forget()
+        self.forget = lambda: None
+
+
+@pytest.mark.parametrize("write", ["inline", "background"])
+@pytest.mark.parametrize("checkpointed", [True, False])
+def test_a_run_in_which_its_user_is_forgotten_is_not_remembered(
+    server: ScriptedServer, bank: MemoryBank, checkpointed: bool, write: Any
+) -> None:
+    saver = InMemorySaver() if checkpointed else False
+    agent_of(server, bank, saver=saver).invoke(user("I live in Ghent."), in_thread)
+    agent = agent_of(server, bank, Forgets(bank), saver=saver, write=write)
+    agent.invoke(user("My PIN is 4711."), in_thread)
+    assert bank.turns(ANN) == []
+    agent.invoke(user("Hello."), in_thread)
+    assert said(bank) == [["Hello.", "Answer 2."]]
+
+
+@pytest.mark.parametrize("what", [{"scope": ("bob",)}, {"session": "monday"}], ids=["another user", "another thread"])
+def test_a_run_in_which_something_else_is_forgotten_is_remembered(
+    server: ScriptedServer, bank: MemoryBank, what: Any
+) -> None:
+    for scope in (ANN, ("bob",)):
+        bank.remember(scope, [("user", "My sister plays the cello.")], session="monday")
+    agent_of(server, bank, Forgets(bank, **what)).invoke(user("I live in Ghent."), in_thread)
+    assert said(bank) == [["I live in Ghent.", "Answer 0."]]
+
+
 @pytest.mark.slow
 def test_what_could_not_be_stored_is_stored_by_the_next_run(server: ScriptedServer) -> None:
     fails = [True]
