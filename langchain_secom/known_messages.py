@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Final
 
@@ -88,6 +89,10 @@ class ThreadOptions:
         return self.readings.stable_id(session, message) if self.readings is not None else stable_id(session, message)
 
 
+def _no_times(ids: Collection[str]) -> Mapping[str, datetime]:
+    return {}
+
+
 def new_messages(
     bank: MemoryBank,
     scope: Scope,
@@ -99,6 +104,7 @@ def new_messages(
     ended: Collection[str] | None = None,
     mine: Collection[str] = (),
     others: Collection[str] = (),
+    times: Callable[[Collection[str]], Mapping[str, datetime]] = _no_times,
 ) -> list[Message]:
     """The messages of a thread that the bank does not hold yet, in order, with stable ids.
 
@@ -119,9 +125,12 @@ def new_messages(
         mine: the ids of those that this memory took in; where it holds nothing of the conversation any more, they
             were forgotten, and stay so.
         others: the places of those that another's memory took in.
+        times: gives, by the ids that messages have in the thread, when they were said, if that is known. It is asked
+            for those before the question that say no time of their own.
     """
     messages = _converted(thread, session, options, ended)
-    start = _turn_start(messages, question_id)
+    question = _question(messages, question_id)
+    start = _turn_start(messages, question)
     named = _named(messages, session, options)
     stored = [message for turn in bank.turns(scope, session, last=TAIL) for message in turn.messages]
     ids, here = {message.id for message in stored}, {message.id: message for message in named}
@@ -135,7 +144,18 @@ def new_messages(
     first = start if held else known[-1] + 1 if known else 0
     new = [*named[first:start], *_still_new(named[start:], ids)]
     gone = set(mine) if not stored else set()
-    return [message for message in new if message.id not in gone and place_of(str(message.id)) not in others]
+    new = [message for message in new if message.id not in gone and place_of(str(message.id)) not in others]
+    earlier = zip(named[:question], messages[:question], strict=True)
+    own = {each.id: message.id for each, message in earlier if message.id and message.at is None}
+    return _dated(new, {str(each.id): str(own[each.id]) for each in new if each.id in own}, times)
+
+
+def _dated(
+    new: list[Message], late: Mapping[str, str], times: Callable[[Collection[str]], Mapping[str, datetime]]
+) -> list[Message]:
+    """The messages, those of earlier runs with the times when they were said, as far as these are known."""
+    said = times(set(late.values())) if late else {}
+    return [replace(each, at=said.get(late.get(str(each.id), ""), each.at)) for each in new] if said else new
 
 
 def _still_new(turn: Sequence[Message], ids: Collection[str | None]) -> Iterator[Message]:
@@ -261,10 +281,14 @@ def _with_what_was_before(messages: Iterable[Message]) -> Iterator[tuple[str, tu
         latest[by_user] = known_by[1]
 
 
-def _turn_start(messages: Sequence[Message], question_id: str | None) -> int:
-    """Where the turn at hand begins: at its question, or at the user's messages right before that."""
+def _question(messages: Sequence[Message], question_id: str | None) -> int:
+    """Where the question of the turn at hand stands: the user's last message, unless one has its id."""
     users = [place for place, message in enumerate(messages) if message.role == "user"]
-    start = next((place for place in users if messages[place].id == question_id), users[-1] if users else 0)
+    return next((place for place in users if messages[place].id == question_id), users[-1] if users else 0)
+
+
+def _turn_start(messages: Sequence[Message], start: int) -> int:
+    """Where the turn at hand begins: at its question, or at the user's messages right before that."""
     while start and messages[start - 1].role == "user":
         start -= 1
     return start

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, Final, Literal, TypeVar
 
@@ -35,6 +36,8 @@ _CHECKPOINTER: Final = "__pregel_checkpointer"
 _DURABILITY: Final = "__pregel_durability"
 _LOOKED_THROUGH: Final = 64
 """In how many checkpoints messages of other branches are looked for: the latest of a branch has all of its messages."""
+_DATED_BY: Final = 512
+"""In how many checkpoints it is looked up when messages were said that an earlier run has left."""
 _PAUSE_S: Final = 0.01
 """How long the current checkpoint is waited for before it is looked for again, and twice as long each time."""
 
@@ -60,12 +63,22 @@ async def unless_cancelled(answer: Awaitable[_Answer], remember: Callable[[], ob
         raise
 
 
-def _latest_checkpoints() -> list[CheckpointTuple]:
+def _latest_checkpoints(most: int = _LOOKED_THROUGH) -> list[CheckpointTuple]:
     """The latest checkpoints of the current run's thread: the outermost graph's, if the agent is within another."""
     configurable = ensure_config()["configurable"]
     of_thread = {"thread_id": configurable.get("thread_id"), "checkpoint_ns": ""}
     # An iterator of an asynchronous saver that is not read to its end cannot be closed here.
-    return list(configurable[_CHECKPOINTER].list({"configurable": of_thread}, limit=_LOOKED_THROUGH))
+    return list(configurable[_CHECKPOINTER].list({"configurable": of_thread}, limit=most))
+
+
+def _said_at(ids: Collection[str]) -> dict[str, datetime]:
+    """When messages of earlier runs were said, by their ids: when the first checkpoint was made that holds them."""
+    said = dict[str, datetime]()
+    with suppress(NotImplementedError):  # by a checkpointer that lists nothing
+        for saved in _latest_checkpoints(_DATED_BY) if is_checkpointed() else ():
+            here = (each.id for each in _messages_in(saved) if each.id in ids)
+            said |= dict.fromkeys(map(str, here), datetime.fromisoformat(saved.checkpoint["ts"]))
+    return said
 
 
 def _checkpoints_and_line() -> tuple[list[CheckpointTuple], list[CheckpointTuple]]:
@@ -162,7 +175,7 @@ class ThreadMemory:
             return True
         about: dict[str, Any] = {name: getattr(turn, name) for name in ("question_id", "ended", "mine")}
         thread = turn.seen.with_replaced(messages)
-        about["others"] = self._others(turn, thread)
+        about |= {"others": self._others(turn, thread), "times": _said_at}
         new = new_messages(self.bank, turn.scope, turn.session, thread, options=turn.reading(self.options), **about)
         if new:
             remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session)

@@ -820,6 +820,54 @@ async def test_what_is_sent_again_after_a_failure_is_stored_once(
     assert turn == ["Where do I live?", *([CALL_LINE, "rain in Ghent"] if len(first) == 2 else []), "In Ghent."]
 
 
+class Dated(InMemorySaver):
+    """Makes its checkpoints so many days ago."""
+
+    days = 21
+
+    def put(self, config: Any, checkpoint: Any, *rest: Any) -> Any:
+        at = datetime.fromisoformat(checkpoint["ts"]) - timedelta(days=self.days)
+        dated: Any = {**checkpoint, "ts": at.isoformat()}
+        return super().put(config, dated, *rest)
+
+
+def days_ago(bank: MemoryBank) -> list[list[int]]:
+    now = datetime.now(timezone.utc)
+    return [[(now - (each.at or now)).days for each in turn.messages] for turn in bank.turns(ANN, "friday")]
+
+
+@both
+async def test_what_an_agent_was_told_before_it_had_memory_is_of_its_day(
+    bank: MemoryBank, server: ScriptedServer, how: str
+) -> None:
+    saver = Dated()
+    plain: Any = create_agent(HttpAgentModel(base_url=server.base_url), checkpointer=saver)
+    in_march = "2026-03-01T12:00:00Z"
+    await run_agent(how, plain, user("Yesterday I moved to Ghent."), in_thread)
+    saver.days = 7
+    await run_agent(how, plain, user("I have a cat.", additional_kwargs={"timestamp": in_march}), in_thread)
+    saver.days = 0
+    agent = agent_of(server, bank, saver=saver)
+    await run_agent(how, agent, user("When did I move?"), in_thread)
+    await run_agent(how, agent, user("Where?"), in_thread)
+    [moved, (_, answer), *today] = days_ago(bank)
+    assert (moved, answer, today) == ([21, 21], 7, [[0, 0], [0, 0]])
+    assert str(bank.turns(ANN, "friday")[1].messages[0].at).startswith("2026-03-01 12:00")
+
+
+def test_what_a_failed_run_was_told_is_of_its_day(bank: MemoryBank) -> None:
+    import openai
+
+    saver = Dated()
+    with ScriptedServer([Fault(500), "In Ghent."]) as server:
+        agent = agent_of(server, bank, saver=saver)
+        with pytest.raises(openai.InternalServerError):
+            agent.invoke(user("Yesterday I moved to Ghent."), in_thread)
+        saver.days = 0
+        agent.invoke(user("Where do I live?"), in_thread)
+    assert days_ago(bank) == [[21], [0, 0]]
+
+
 async def close_the_page(server: ScriptedServer, agent: Any, text: str) -> None:
     """Say something, and read no further once the model has begun."""
     run, before = asyncio.create_task(agent.ainvoke(user(text), in_thread)), len(server.requests)
