@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Final, Literal, get_args
 
 from ..bank import MemoryBank
 from ..bank.answers import shared_writer
+from ..bank.checks import check_some
 from ..conversation import Scope
-from ..errors import InvalidInput, ModelError, SecomError, StoreError, warn_degraded
+from ..errors import ModelError, SecomError, StoreError, warn_degraded
 from ..serve import requests
 from ..serve.grants import Grant
 from ..serve.tools import TOOLS, AgentTool, Recall, found
@@ -20,16 +21,14 @@ USUAL: Final[tuple[ToolName, ...]] = ("recall", "read_the_rest")
 _UNREACHABLE: Final = "Memory cannot be reached at the moment."
 
 
-def named_tools(names: Iterable[ToolName]) -> list[AgentTool]:
+def named_tools(names: Collection[ToolName]) -> list[AgentTool]:
     """The tools of these names.
 
     Raises:
         InvalidInput: there is none of such a name, or no name is given.
     """
-    wanted = list(dict.fromkeys(names))
-    if not wanted or not set(wanted) <= set(get_args(ToolName)):
-        raise InvalidInput(f"tools are some of {', '.join(map(repr, get_args(ToolName)))}, got {tuple(wanted)!r}")
-    return [tool for name in wanted for tool in TOOLS if tool.name == name]
+    check_some("tools", names, get_args(ToolName))
+    return [tool for name in dict.fromkeys(names) for tool in TOOLS if tool.name == name]
 
 
 def call_tool(bank: MemoryBank, scope: Scope, tool: AgentTool, arguments: Any, *, asked: str = "") -> str:

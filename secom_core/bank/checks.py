@@ -167,7 +167,8 @@ def check_some(name: str, value: object, choices: Sequence[str]) -> frozenset[st
     """
     given = value if isinstance(value, Collection) and not isinstance(value, str) else ()
     if not given or not all(isinstance(each, str) and each in choices for each in given):
-        raise InvalidInput(f"{name} are some of {', '.join(map(repr, choices))}, got {shorten(value)}")
+        listed = f"; give a list: {name}=[{value!r}]" if isinstance(value, str) and value in choices else ""
+        raise InvalidInput(f"{name} are some of {', '.join(map(repr, choices))}, got {shorten(value)}{listed}")
     return frozenset(given)
 
 

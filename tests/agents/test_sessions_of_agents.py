@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from typing import Any
 
@@ -176,5 +177,10 @@ def test_bad_arguments_are_refused(framework: Framework, bank: MemoryBank) -> No
         framework.session("memory.db", scope=ALICE)
     with pytest.raises(InvalidInput, match="tools are some of 'recall'"):
         framework.tools(bank, scope=ALICE, tools=["erase"])
+    for wrong in ("recall", None, [], [["recall"]]):
+        with pytest.raises(InvalidInput, match=re.escape(f"got {wrong!r}")):
+            framework.tools(bank, scope=ALICE, tools=wrong)
+    with pytest.raises(InvalidInput, match=r"give a list: tools=\['recall'\]"):
+        framework.tools(bank, scope=ALICE, tools="recall")
     with pytest.raises(InvalidScope, match="function of the run's context"):
         framework.tools(bank, scope=())
