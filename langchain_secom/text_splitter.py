@@ -103,9 +103,8 @@ class SegmentTextSplitter(TextSplitter):
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """Split documents, and make a document of each segment.
 
-        A document in one piece keeps its id; the pieces of any other get its id and their place,
-        ``"<id>#<start>-<stop>"``, or a UUID made of both where the id is a UUID, because some vector stores take no
-        other id. They are the same in every run.
+        Each piece of a document that has an id gets a UUID made of that id and its place, the same in every run; a
+        document in one piece keeps an id that is a UUID. Some vector stores take no other ids.
         """
         return [piece for document in documents for piece in self._split(document)]
 
@@ -115,9 +114,7 @@ class SegmentTextSplitter(TextSplitter):
             metadata = deepcopy(document.metadata)
             if self._add_start_index:
                 metadata["start_index"] = start
-            id_ = document.id
-            if id_ and len(pieces) > 1:
-                id_ = _piece_id(id_, f"{start}-{start + len(piece)}")
+            id_ = document.id and _piece_id(document.id, f"{start}-{start + len(piece)}", alone=len(pieces) == 1)
             yield Document(piece, metadata=metadata, id=id_)
 
     def _pieces(self, text: str) -> Iterator[tuple[int, str]]:
@@ -135,8 +132,9 @@ class SegmentTextSplitter(TextSplitter):
                 yield start + len(piece) - len(piece.lstrip()), words
 
 
-def _piece_id(document_id: str, place: str) -> str:
+def _piece_id(document_id: str, place: str, *, alone: bool) -> str:
     try:
-        return str(uuid.uuid5(uuid.UUID(document_id), place))
+        own = uuid.UUID(document_id)
     except ValueError:
-        return f"{document_id}#{place}"
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{document_id}#{place}"))
+    return document_id if alone else str(uuid.uuid5(own, place))

@@ -72,31 +72,41 @@ def test_chunk_size_is_counted_by_length_function() -> None:
     assert all(len(chunk.split()) <= 12 for chunk in chunks)
 
 
-def test_split_documents_keeps_document_id_and_metadata() -> None:
+def test_split_documents_keeps_metadata() -> None:
     about = {"source": "chat.txt", "tags": ["a"]}
-    whole, blank = Document("One line.", id="d1", metadata=about), Document(" ", id="d2")
-    long = Document(TRANSCRIPT, id="d3", metadata=about)
-    parts = SegmentTextSplitter(FixedSize(4)).split_documents([whole, blank, long, Document("No id.")])
-    cut = TRANSCRIPT.index("Ann: I baked")
-    assert [part.id for part in parts] == ["d1", f"d3#0-{cut - 1}", f"d3#{cut}-{len(TRANSCRIPT) - 1}", None]
+    whole, blank = Document("One line.", metadata=about), Document(" ")
+    long = Document(TRANSCRIPT, metadata=about)
+    parts = SegmentTextSplitter(FixedSize(4)).split_documents([whole, blank, long])
+    assert [part.id for part in parts] == [None] * 3
     assert parts[1].metadata == about
     parts[1].metadata["tags"].append("b")
     assert about["tags"] == ["a"]
     assert parts[2].metadata == {"source": "chat.txt", "tags": ["a"]}
 
 
-def test_pieces_of_a_document_with_a_uuid_have_uuids() -> None:
+@pytest.mark.parametrize("id_", ["033dba12-c610-4b5e-b23b-63db48a9d937", "d1", "42", "https://example.org/a.html"])
+def test_pieces_of_a_document_with_an_id_have_uuids(id_: str) -> None:
     # Qdrant, among others, takes no other id.
-    id_ = "033dba12-c610-4b5e-b23b-63db48a9d937"
-    whole, *parts = SegmentTextSplitter(FixedSize(4)).split_documents(
-        [Document("One line.", id=id_), Document(TRANSCRIPT, id=id_)]
-    )
-    assert whole.id == id_
-    ids = [part.id for part in parts]
+    documents = [Document("One line.", id=id_), Document(TRANSCRIPT, id=id_), Document(TRANSCRIPT, id=f"{id_[:-1]}0")]
+    ids = [str(part.id) for part in SegmentTextSplitter(FixedSize(4)).split_documents(documents)]
     assert [str(uuid.UUID(each)) for each in ids] == ids
-    assert len({id_, *ids}) == 3
+    assert len(set(ids)) == 5
+    assert (ids[0] == id_) == (len(id_) == 36)
     again = SegmentTextSplitter(FixedSize(4)).split_documents([Document(TRANSCRIPT, id=id_)])
-    assert [part.id for part in again] == ids
+    assert [part.id for part in again] == ids[1:3]
+
+
+def test_pieces_go_into_qdrant() -> None:
+    qdrant = pytest.importorskip("langchain_qdrant").QdrantVectorStore
+    store = qdrant.construct_instance(
+        DeterministicFakeEmbedding(size=8), client_options={"location": ":memory:"}, collection_name="pieces"
+    )
+    pieces = SegmentTextSplitter(FixedSize(4)).split_documents(
+        [Document(TRANSCRIPT, id="chat-7"), Document("One line.", id="short")]
+    )
+    store.add_documents(pieces)
+    store.add_documents(pieces)
+    assert store.client.count("pieces").count == len(pieces) == 3
 
 
 def test_create_documents_gives_each_text_its_own_metadata() -> None:
