@@ -19,6 +19,7 @@ from secom_core.llm.quoting import without_thoughts
 
 from .convert import answer_of
 from .impressions import PendingQuery, restricted, take_pending
+from .node_origins import locate, origin_of
 from .numbered_nodes import ANSWER_KEY, NUMBER_KEY, NumberedNode
 
 _ASSISTANTS: Final = frozenset({"assistant", "chatbot", "model"})
@@ -89,6 +90,20 @@ def take_citable(bank: MemoryBank, nodes: Sequence[NodeWithScore]) -> CitableNod
                 ambiguous.add(number)
             native.update({str(id_): number for id_ in (each.node.node_id, metadata.get("secom_memory_id")) if id_})
     return CitableNodes(queries, {key: place for key, place in places.items() if key not in ambiguous}, native)
+
+
+def is_unnumbered(bank: MemoryBank, answer: str, nodes: Sequence[NodeWithScore]) -> bool:
+    """Whether an answer cites, or was asked to cite, memories of the bank that no `CitationNumberer` has numbered.
+
+    Args:
+        bank: the bank.
+        answer: as far as it is known; a stream only tells of an engine that numbers its sources.
+        nodes: the nodes that it was made from.
+    """
+    ours = [each for each in nodes if ANSWER_KEY not in each.node.metadata and origin_of(each) is not None]
+    sources = any(_SOURCE_LINE.match(each.node.get_content(MetadataMode.NONE)) for each in ours)
+    cites = sources or bool(read_citations(answer, range(1, len(nodes) + 1)).numbers)
+    return bool(ours) and cites and any(each.hit is not None for each in locate(bank, ours[:1]))
 
 
 def _visible_number(node: BaseNode) -> int:

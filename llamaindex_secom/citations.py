@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, Literal, NoReturn
+from typing import Any, Final, Literal, NoReturn
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.base.response.schema import (
@@ -41,9 +41,15 @@ from .answers import (
     cited_by_message,
     cited_by_text,
     is_assistant,
+    is_unnumbered,
     note_native_citations,
     strings_of,
     take_citable,
+)
+
+_UNNUMBERED: Final = (
+    "the citations of an answer are not taken in, and its markers stay: its memories have no numbers; put a "
+    "CitationNumberer with the same bank last among the node_postprocessors of the engine"
 )
 
 
@@ -172,17 +178,20 @@ class CitationReward(BaseEventHandler):
             StoreError: the store failed.
         """
         message = ChatMessage(role="assistant", content=answer) if isinstance(answer, str) else answer
-        citable = take_citable(self._bank, nodes) if is_assistant(message) else None
-        if citable is None:
-            return []
-        return [self._reward(each) for each in citable.by_scope(cited_by_message(message, citable))]
+        citable = self._citable(message.content or "", nodes) if is_assistant(message) else None
+        return (
+            []
+            if citable is None
+            else [self._reward(each) for each in citable.by_scope(cited_by_message(message, citable))]
+        )
 
     async def atake_in(self, answer: str | ChatMessage, nodes: Sequence[NodeWithScore]) -> list[Lesson]:
         """Take in an answer that no synthesizer made, without blocking the event loop. As `take_in`."""
         return await asyncio.to_thread(self.take_in, answer, nodes)
 
     def _answered(self, response: RESPONSE_TYPE) -> None:
-        citable = take_citable(self._bank, response.source_nodes)
+        text = response.response or "" if isinstance(response, Response) else ""
+        citable = self._citable(text, response.source_nodes)
         if citable is None:
             return
         if isinstance(response, StreamingResponse):
@@ -193,6 +202,12 @@ class CitationReward(BaseEventHandler):
             self._pass_on(cited_by_text(strings_of(response.response), citable), citable)
         else:
             self._read(response, citable)
+
+    def _citable(self, answer: str, nodes: Sequence[NodeWithScore]) -> CitableNodes | None:
+        citable = take_citable(self._bank, nodes)
+        if citable is None and is_unnumbered(self._bank, answer, nodes):
+            warn_degraded(_UNNUMBERED)
+        return citable
 
     def _read(self, response: Response, citable: CitableNodes) -> None:
         text = response.response or ""

@@ -874,6 +874,27 @@ async def test_a_fault_of_ours_is_told(bank: MemoryBank, monkeypatch: pytest.Mon
         await asking_with_reward("retriever", mode, bank, llm)
 
 
+@pytest.mark.parametrize("mode", ["sync", "async", "stream"])
+async def test_an_engine_that_cites_without_a_numberer_is_told_of(bank: MemoryBank, mode: str) -> None:
+    warning = "its memories have no numbers; put a CitationNumberer with the same bank last"
+    with answering("Marta [1].") as (llm, _):
+        asking = Asking("citation", mode, bank, llm, posts=[CitationReranker(bank)])
+        async with CitationReward(bank, markers="strip"):
+            with pytest.warns(DegradedWarning, match=warning):
+                answer = await asking.ask()
+    assert answer == "Marta [1]."
+    assert cited_in(bank) == []
+
+
+def test_answers_that_cite_no_memory_of_the_bank_need_no_numberer(bank: MemoryBank) -> None:
+    with MemoryBank.open(citations=True) as other, answering(["Marta.", "Marta [1]."]) as (llm, _):
+        silent = Asking("retriever", "sync", bank, llm, posts=[CitationReranker(bank)], text_qa_template=None)
+        with CitationReward(bank):
+            silent.engine.query(QUERY)
+        with CitationReward(other):
+            silent.engine.query(QUERY)
+
+
 @pytest.mark.parametrize(("part", "method"), [(CitationLayer, "impression"), (MemoryBank, "memories")])
 def test_where_what_was_shown_cannot_be_noted_the_nodes_are_numbered_all_the_same(
     bank: MemoryBank, monkeypatch: pytest.MonkeyPatch, part: type, method: str
