@@ -49,6 +49,15 @@ _DELETED: Final = regex(
     r"삭제된 메시지입니다|تم حذف هذه الرسالة|حذفتَ هذه الرسالة)(?: by admin .*)?[.。]?",
     re.I,
 )
+_CALL: Final = regex(
+    r"(?:Missed (?:group )?(?:voice |video )?call(?:, Tap to call back)?|"
+    r"Verpasster (?:Sprach|Video|Gruppen)anruf(?:, Zum Zurückrufen tippen)?|"
+    r"(?:Videoll|Ll)amada (?:de voz |grupal )?perdida|Appel (?:vocal|vidéo) manqué)\.?"
+)
+_WAITING: Final = regex(
+    r"(?:Waiting for this message\. This may|Warten auf diese Nachricht\. Dies kann|Esperando (?:este|el) mensaje\. "
+    r"Esto puede|En attente de ce message\. (?:Cela|Ceci) peut) [^.\n]{4,40}\.(?: Learn more\.?)?"
+)
 _EDITED: Final = regex(
     r"\s*<(?:This message was edited|Diese Nachricht wurde bearbeitet|Se editó este mensaje|Ce message a été modifié|"
     r"Mensagem editada|Questo messaggio è stato modificato|Dit bericht is bewerkt|Сообщение изменено|"
@@ -98,6 +107,22 @@ def plain(text: str) -> str:
 def is_deleted(words: str) -> bool:
     """Whether the words, without marks, stand in place of a message that was deleted."""
     return _DELETED.fullmatch(words) is not None
+
+
+def stands_for(words: str, *, is_android: bool) -> str:
+    """Of what kind a message is that the app replaces by all of these words; nothing for what somebody wrote.
+
+    Args:
+        words: without marks.
+        is_android: whether the app wrote the export on Android, where ``null`` is what it cannot tell.
+    """
+    if is_deleted(words):
+        return "deleted messages"
+    if is_android and words == "null":
+        return "messages exported as null"
+    if _WAITING.fullmatch(words):
+        return "messages that had not arrived"
+    return "system lines" if _CALL.fullmatch(words) else ""
 
 
 def is_notice(name: str, words: str) -> bool:

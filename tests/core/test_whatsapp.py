@@ -76,6 +76,60 @@ def test_notices_of_the_app_are_left_out_and_counted(tmp_path: Path, notice: str
     assert notes[-1].endswith("left out: system lines (1)")
 
 
+STANDING_IN = [
+    ("Missed voice call", "system lines"),
+    ("Missed video call, \u200eTap to call back", "system lines"),
+    ("Missed group call", "system lines"),
+    ("Verpasster Sprachanruf", "system lines"),
+    ("Verpasster Videoanruf", "system lines"),
+    ("Llamada perdida", "system lines"),
+    ("Videollamada perdida", "system lines"),
+    ("Appel vocal manqué", "system lines"),
+    ("Appel vidéo manqué", "system lines"),
+    ("Waiting for this message. This may take a while.", "messages that had not arrived"),
+    ("Warten auf diese Nachricht. Dies kann eine Weile dauern.", "messages that had not arrived"),
+    ("Esperando este mensaje. Esto puede tomar tiempo.", "messages that had not arrived"),
+    ("En attente de ce message. Cela peut prendre un moment.", "messages that had not arrived"),
+]
+
+
+@pytest.mark.parametrize("opening", ["[13.05.24, 21:15:10] Bob: ", "13.05.24, 21:15 - Bob: "])
+@pytest.mark.parametrize("mark", [MARK, ""])
+@pytest.mark.parametrize(("words", "kind"), STANDING_IN)
+def test_what_the_app_writes_in_place_of_calls_and_of_what_had_not_arrived_is_left_out(
+    tmp_path: Path, opening: str, mark: str, words: str, kind: str
+) -> None:
+    notes: list[str] = []
+    assert said(tmp_path, f"{opening}{mark}{words}\n{opening}hello\n", notes=notes) == [("Bob", "hello")]
+    assert notes[-1].endswith(f"left out: {kind} (1)")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Missed voice call, sorry, I was asleep",
+        "Missed your call.",
+        "missed video call",
+        "I am waiting for this message. This may take a while.",
+        "Waiting for this message. Sorry!",
+        "Llamada perdida de mi madre",
+        "Null",
+        "null pointer again",
+    ],
+)
+def test_what_somebody_writes_about_calls_and_waiting_is_kept(tmp_path: Path, words: str) -> None:
+    assert said(tmp_path, f"13.05.24, 21:15 - Ann: {words}\n13.05.24, 21:16 - Bob: hello\n")[0] == ("Ann", words)
+
+
+def test_null_is_no_message_on_android_and_is_counted(tmp_path: Path) -> None:
+    notes: list[str] = []
+    android = "13.05.24, 21:15 - Ann: null\n13.05.24, 21:16 - Bob: hello\n"
+    assert said(tmp_path, android, notes=notes) == [("Bob", "hello")]
+    assert notes[-1].endswith("left out: messages exported as null (1)")
+    ios = "[13.05.24, 21:15:10] Ann: null\n[13.05.24, 21:16:10] Bob: hello\n"
+    assert said(tmp_path, ios) == [("Ann", "null"), ("Bob", "hello")]
+
+
 def test_a_notice_about_the_one_in_whose_name_it_stands_is_left_out_in_any_language(tmp_path: Path) -> None:
     text = f"[13.05.24, 21:15:10] Aino: {MARK}Aino loi ryhmän\n[13.05.24, 21:16:10] Aino: Aino is my name\n"
     assert said(tmp_path, text) == [("Aino", "Aino is my name")]

@@ -17,7 +17,7 @@ from ..calendars import western
 from ..date_order import Numbers, day_of, order_of
 from ..files import Export, File
 from ..reading import DateOrder, Reading, by_day
-from ..whatsapp_words import MARK, is_deleted, is_notice, plain, shown, tells_of_encryption
+from ..whatsapp_words import MARK, is_notice, plain, shown, stands_for, tells_of_encryption
 
 _SPACE: Final = "[ \u00a0\u202f]"
 _TURN: Final = "[\u200e\u200f\u061c]*"
@@ -171,11 +171,9 @@ def _read(said: _Said, reading: Reading) -> tuple[str, str] | None:
         return None
     name = plain(named["name"]).strip().removeprefix("~").strip()
     words = "\n".join([named["words"] or "", *said.lines[1:]]).strip()
-    if is_deleted(plain(words)):
-        reading.left_out["deleted messages"] += 1
-        return None
-    if is_notice(name, words):
-        reading.left_out["system lines"] += 1
+    kind = stands_for(plain(words), is_android=said.opening["open"] is None)
+    if kind or is_notice(name, words):
+        reading.left_out[kind or "system lines"] += 1
         return None
     return name, shown(words)
 
