@@ -23,6 +23,15 @@ def zone_of(given: str | tzinfo | None) -> tzinfo | None:
     )
 
 
+def zone_or_utc(given: str | tzinfo | None) -> tzinfo:
+    """The time zone that is meant; UTC where none is given.
+
+    Raises:
+        InvalidInput: there is no such zone.
+    """
+    return zone_of(given) or timezone.utc
+
+
 def _named(name: str) -> tzinfo:
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
@@ -35,6 +44,11 @@ def _named(name: str) -> tzinfo:
         meant = f"; did you mean {close[0]}?" if close else ""
         meant = meant if names else "; this machine has no names of time zones, which come with: pip install tzdata"
         raise InvalidInput(f"{wanted}, got {shorten(name)}{meant}") from error
+
+
+def in_zone(at: datetime, zone: tzinfo | None) -> datetime:
+    """A moment without an offset as one of a zone, UTC where none is given; any other stays as it is."""
+    return at if at.tzinfo is not None else at.replace(tzinfo=zone or timezone.utc)
 
 
 def on_clocks(at: datetime, zone: tzinfo | None) -> datetime:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Final
 
-from ..zones import on_clocks, zone_of
+from ..zones import in_zone, on_clocks, zone_of
 
 _OPTIONS: Final = ("at", "now", "before")
 
@@ -37,7 +37,6 @@ def read_in_zone(args: Namespace, named: str | None) -> None:
     for name in _OPTIONS:
         given = getattr(args, name, None)
         if isinstance(given, datetime):
-            aware = given if given.tzinfo else given.replace(tzinfo=zone or timezone.utc)
-            setattr(args, name, on_clocks(aware, zone))
+            setattr(args, name, on_clocks(in_zone(given, zone), zone))
     if hasattr(args, "timezone"):
         args.timezone = named

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from ..conversation import Message
 from ..errors import InvalidInput, InvalidTranscript, shorten
 from ..llm.quoting import spoken
+from ..zones import zone_or_utc
 from .fields import LONGEST_TEXT, LONGEST_TIME
 from .moments import read_moment
 
@@ -30,7 +31,9 @@ _FRAMEWORKS: Final = {"langchain_core": "langchain_secom", "llama_index": "llama
 """The packages that make messages of those of a framework, by its module."""
 
 
-def read_messages(items: Iterable[MessageLike | object]) -> tuple[Message, ...]:
+def read_messages(
+    items: Iterable[MessageLike | object], *, timezone: str | tzinfo | None = None
+) -> tuple[Message, ...]:
     """Messages from role/content dicts, as chat APIs take and give them, from pairs, or from messages themselves.
 
     A dict has ``role`` and ``content``; ``content`` is text, ``None`` or a list of parts, of which the text is kept
@@ -41,17 +44,23 @@ def read_messages(items: Iterable[MessageLike | object]) -> tuple[Message, ...]:
     ``("Ann", "Hello")``. Objects with ``model_dump``, such as the ``openai`` package's own messages, are read as the
     dict that they dump to.
 
+    Args:
+        items: the messages.
+        timezone: the zone of times that carry none, such as ``"Europe/Brussels"``; UTC unless given.
+
     Raises:
+        InvalidInput: there is no such time zone.
         InvalidTranscript: naming the first item that is none of these, or has more than `LONGEST_TEXT` characters.
     """
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise InvalidTranscript(f"messages come as a list of messages, dicts or pairs, not {shorten(items)}")
-    return tuple(_message(item, place) for place, item in enumerate(items))
+    zone = zone_or_utc(timezone)
+    return tuple(_message(item, place, zone) for place, item in enumerate(items))
 
 
-def _message(item: object, place: int) -> Message:
+def _message(item: object, place: int, zone: tzinfo) -> Message:
     try:
-        message = _read(item, place)
+        message = _read(item, place, zone)
     except RecursionError as error:
         raise InvalidTranscript(f"message {place}: {shorten(item)} is nested too deeply to be read") from error
     except InvalidTranscript:
@@ -64,7 +73,7 @@ def _message(item: object, place: int) -> Message:
     return message
 
 
-def _read(item: object, place: int) -> Message:
+def _read(item: object, place: int, zone: tzinfo) -> Message:
     if isinstance(item, Message):
         return item
     framework = _FRAMEWORKS.get(type(item).__module__.partition(".")[0], "")
@@ -76,13 +85,13 @@ def _read(item: object, place: int) -> Message:
     if hasattr(item, "model_dump"):
         item = item.model_dump()
     if isinstance(item, Mapping):
-        return _from_dict(item, place)
+        return _from_dict(item, place, zone)
     if isinstance(item, Sequence) and not isinstance(item, str) and len(item) == 2:
-        return _from_dict({"role": item[0], "content": item[1]}, place)
+        return _from_dict({"role": item[0], "content": item[1]}, place, zone)
     raise InvalidTranscript(f"message {place}: expected a Message, a dict or a (role, text) pair, got {shorten(item)}")
 
 
-def _from_dict(item: Mapping[str, Any], place: int) -> Message:
+def _from_dict(item: Mapping[str, Any], place: int, zone: tzinfo) -> Message:
     label, speaker = item.get("role"), item.get("name") or item.get("speaker")
     if not isinstance(label or speaker, str):
         raise InvalidTranscript(f"message {place}: needs a 'role' (or a 'speaker'), got {shorten(dict(item))}")
@@ -92,7 +101,7 @@ def _from_dict(item: Mapping[str, Any], place: int) -> Message:
     name = speaker or (None if role else label)
     words = _words(item, place)
     text = spoken(words) if role == "assistant" else words
-    return Message(text, role, name, _id_of(item, place), _time_of(item, place), _kept(item, place))
+    return Message(text, role, name, _id_of(item, place), _time_of(item, place, zone), _kept(item, place))
 
 
 def _id_of(item: Mapping[str, Any], place: int) -> str | None:
@@ -157,7 +166,12 @@ def _call(call: object, place: int) -> str:
     return f"[calls {function.get('name', 'a tool')}({text})]"
 
 
-def _time_of(item: Mapping[str, Any], place: int) -> datetime | None:
+def _time_of(item: Mapping[str, Any], place: int, zone: tzinfo) -> datetime | None:
+    at = _written_time(item, place, zone)
+    return at.replace(tzinfo=zone) if at is not None and at.tzinfo is None else at
+
+
+def _written_time(item: Mapping[str, Any], place: int, zone: tzinfo) -> datetime | None:
     value = next((item[key] for key in ("at", "timestamp") if item.get(key) is not None), None)
     if value is None or isinstance(value, datetime):
         return value
@@ -166,8 +180,9 @@ def _time_of(item: Mapping[str, Any], place: int) -> datetime | None:
             raise ValueError(f"a time is a datetime, seconds, or text of at most {LONGEST_TIME} characters")
         if isinstance(value, str):
             moment = read_moment(value.strip())
-            return (moment and moment.on(None)) or datetime.fromisoformat(value)
-        return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, timezone.utc)  # JavaScript counts in ms
+            return (moment and moment.on(None, zone)) or datetime.fromisoformat(value)
+        # JavaScript counts in milliseconds.
+        return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, zone_or_utc(None))
     except (ValueError, TypeError, OverflowError, OSError) as error:
         raise InvalidTranscript(f"message {place}: no time can be read from {shorten(value)}") from error
 

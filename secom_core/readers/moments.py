@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import date, datetime, time, timezone
+from datetime import date, datetime, time, timezone, tzinfo
 from typing import Final
 
 from ..text.patterns import regex
@@ -38,11 +38,16 @@ class Moment:
     day: date | None
     clock: time | None
 
-    def on(self, day: date | None) -> datetime | None:
-        """The point in time, on ``day`` where no date is written; midnight where no time is."""
+    def on(self, day: date | None, zone: tzinfo = timezone.utc) -> datetime | None:
+        """The point in time, on ``day`` where no date is written; midnight where no time is.
+
+        Args:
+            day: the day where none is written.
+            zone: the time zone where none is written.
+        """
         day = self.day or day
         clock = self.clock or time()
-        return datetime.combine(day, clock, clock.tzinfo or timezone.utc) if day else None
+        return datetime.combine(day, clock, clock.tzinfo or zone) if day else None
 
 
 def _month(text: str) -> int:

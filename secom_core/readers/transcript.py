@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
 from ..conversation import Message, Session, group_messages
 from ..errors import InvalidTranscript, shorten
 from ..text.names import ASIDES
+from ..zones import zone_or_utc
 from .fields import LONGEST_TEXT
 from .messages import ROLES
 from .moments import Moment, read_moment
@@ -143,7 +144,11 @@ def _parts(text: str) -> list[tuple[str, Moment | None, list[_Line]]]:
 
 
 def read_transcript(
-    text: str, *, at: datetime | None = None, speakers: Iterable[str] | None = None
+    text: str,
+    *,
+    at: datetime | None = None,
+    speakers: Iterable[str] | None = None,
+    timezone: str | tzinfo | None = None,
 ) -> tuple[Session, ...]:
     r"""Sessions from a plain transcript: ``Name: words`` lines, with times and session headers where there are any.
 
@@ -175,11 +180,14 @@ def read_transcript(
         text: the transcript. Only blank text gives no session.
         at: when the first session began, where the text does not say.
         speakers: the names that open an utterance; no other does.
+        timezone: the zone of times and days that carry none, such as ``"Europe/Brussels"``; UTC unless given.
 
     Raises:
+        InvalidInput: there is no such time zone.
         InvalidTranscript: carrying the first line of a session that belongs to nobody, or of a message of more than
             `LONGEST_TEXT` characters.
     """
+    zone = zone_or_utc(timezone)
     parts = _parts(text)
     if speakers is None:
         firsts = {next(line.number for line in lines if line.raw.strip()) for _, _, lines in parts}
@@ -189,8 +197,8 @@ def read_transcript(
     names = _unique(title or "1" for title, _, _ in parts)
     sessions: list[Session] = []
     for name, (_, moment, lines) in zip(names, parts, strict=True):
-        begin = moment.on(None) if moment else None if sessions else at
-        sessions.append(Session(name, group_messages(_utterances(lines, known, begin), name)))
+        begin = moment.on(None, zone) if moment else None if sessions else at
+        sessions.append(Session(name, group_messages(_utterances(lines, known, begin, zone), name)))
     return tuple(sessions)
 
 
@@ -206,7 +214,7 @@ def _unique(names: Iterable[str]) -> list[str]:
     return list(taken)
 
 
-def _utterances(lines: Sequence[_Line], known: set[str], begin: datetime | None) -> Iterator[Message]:
+def _utterances(lines: Sequence[_Line], known: set[str], begin: datetime | None, zone: tzinfo) -> Iterator[Message]:
     utterances: list[tuple[_Line, list[str]]] = []
     for line in lines:
         if line.name and line.key in known:
@@ -217,16 +225,16 @@ def _utterances(lines: Sequence[_Line], known: set[str], begin: datetime | None)
             raise InvalidTranscript(f"line {line.number}: expected 'Name: words', got {shorten(line.raw)}")
     now = begin
     for line, words in utterances:
-        now = _later(line, now)
+        now = _later(line, now, zone)
         yield _message(line, "\n".join(words).strip(), now)
 
 
-def _later(line: _Line, now: datetime | None) -> datetime | None:
+def _later(line: _Line, now: datetime | None, zone: tzinfo) -> datetime | None:
     """The time of a line that follows one at ``now``; a clock that runs backwards has passed midnight."""
     moment = line.moment
     if moment is None:
         return now
-    at = moment.on(now.date() if now else None)
+    at = moment.on(now.date() if now else None, zone)
     turned = at and now and now.tzinfo and moment.day is None and now - at > timedelta(hours=12)
     try:
         return at + timedelta(days=1) if at and turned else at

@@ -6,6 +6,7 @@ The scope is always the grant's. No argument names one, but for ``also`` of a re
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 from ..bank import BackgroundWriter, MemoryBank
@@ -16,6 +17,8 @@ from ..errors import InvalidInput, SecomError, shorten
 from ..layers import names_taking_part
 from ..memory import Recall as Recalled
 from ..memory import RecallOptions
+from ..readers import read_messages
+from ..zones import in_zone
 from . import requests as asked
 from .answers import (
     CorrectAnswer,
@@ -58,10 +61,15 @@ def check_writes(grant: Grant) -> None:
 def remember(writer: BackgroundWriter, grant: Grant, call: asked.Remember) -> RememberAnswer:
     """Take in messages: when this returns they are on disk. Segments, keys and vectors follow in the background."""
     check_writes(grant)
-    done = writer.remember(
-        grant.scope, call.messages, session=call.session, at=call.at, close=call.close, expires=call.expires
-    )
+    said = read_messages(call.messages, timezone=writer.bank.timezone)
+    at, expires = _told(call.at, writer.bank), _told(call.expires, writer.bank)
+    done = writer.remember(grant.scope, said, session=call.session, at=at, close=call.close, expires=expires)
     return RememberAnswer(turn_ids=list(done.turn_ids), new=done.new, ended=list(done.ended))
+
+
+def _told(at: datetime | None, bank: MemoryBank) -> datetime | None:
+    """A time of a call; one without an offset is told by the clocks of the users."""
+    return None if at is None else in_zone(at, bank.timezone)
 
 
 def recalled(bank: MemoryBank, grant: Grant, call: asked.Recall) -> Recalled:
@@ -76,8 +84,9 @@ def recalled(bank: MemoryBank, grant: Grant, call: asked.Recall) -> Recalled:
         also=_also(grant, call.also),
         history=call.history,
     )
+    now = _told(call.now, bank)
     return bank.recall(
-        grant.scope, call.query, now=call.now, exclude=call.exclude, context=call.context, **options.arguments
+        grant.scope, call.query, now=now, exclude=call.exclude, context=call.context, **options.arguments
     )
 
 
@@ -168,7 +177,8 @@ def check_there(bank: MemoryBank, scope: Scope, turn_ids: Sequence[str]) -> None
 def forget(bank: MemoryBank, grant: Grant, call: asked.Forget) -> ForgetAnswer:
     """Delete turns and all that was made from them."""
     check_writes(grant)
-    gone = bank.forget(grant.scope, session=call.session, turn_ids=call.turn_ids, before=call.before)
+    before = _told(call.before, bank)
+    gone = bank.forget(grant.scope, session=call.session, turn_ids=call.turn_ids, before=before)
     return ForgetAnswer(forgotten=gone)
 
 

@@ -22,7 +22,8 @@ def _moment(value: object) -> datetime | None:
     at = read.on(None) if read else None
     if value is not None and at is None:
         raise ValueError("should be a time such as 2024-05-07T14:05:00Z")
-    return at
+    # Without an offset it is in the server's time zone, which only the bank knows.
+    return at.replace(tzinfo=None) if read and at and not (read.clock and read.clock.tzinfo) else at
 
 
 Text = Annotated[str, PlainValidator(_text), WithJsonSchema({"type": "string", "minLength": 1})]

@@ -273,6 +273,21 @@ def test_times_without_a_zone_are_of_the_configured_one(secom: Secom) -> None:
     assert "Europe/Brussels" in refused(secom("recall", "x", "--timezone", "Europe/Brussel", *ALICE))
 
 
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_days_and_times_of_transcripts_and_messages_are_of_the_configured_zone(secom: Secom, zone: str) -> None:
+    Path("secom.toml").write_text(f'timezone = "{zone}"\n')
+    Path("chat.txt").write_text("--- 3 May 2024 ---\nAnn: I ran.\n14:05 Ann: I swam.\n14:06Z Ann: I slept.\n")
+    said = [{"role": "user", "content": "Hi."}, {"role": "user", "content": "So.", "at": "2024-05-04T14:05:00"}]
+    Path("chat.json").write_text(json.dumps({"session": "s", "date": "2024-05-04", "messages": said}))
+    secom.ok("remember", "chat.txt", "chat.json", *ALICE)
+    with MemoryBank.open("memory.db") as bank:
+        turns = bank.turns(("acme", "alice"))
+    offset = "-04:00" if zone == "America/New_York" else "+09:00"
+    plain = [f"2024-05-03 00:00:00{offset}", f"2024-05-03 14:05:00{offset}"]
+    dated = [f"2024-05-04 00:00:00{offset}", f"2024-05-04 14:05:00{offset}"]
+    assert sorted(str(turn.at) for turn in turns if turn.messages[0].text != "I slept.") == plain + dated
+
+
 def test_recall_takes_every_option_and_passes_it_on(kept: Secom, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = {
         "token_budget": 400,

@@ -330,6 +330,22 @@ def test_the_address_alone_leads_to_the_inspector(server: Served) -> None:
     assert "<title>Memory inspector</title>" in done.text
 
 
+def test_times_without_an_offset_are_of_the_servers_time_zone(tmp_path: Path) -> None:
+    options = ("--scope", "acme", "--scope", "alice", "--timezone", "America/New_York")
+    with serving(tmp_path, *options) as served, httpx.Client(base_url=served.url, timeout=30) as http:
+        said = {"role": "user", "content": "I painted the wall."}
+        own = [{**said, "at": "2025-06-10T23:30"}, {**said, "timestamp": "2025-06-11T03:30Z"}]
+        for at in ("2025-06-09", "2025-06-09T01:00+02:00"):
+            http.post("/v1/remember", json={"messages": [said, *own], "session": at, "at": at}).raise_for_status()
+        assert http.post("/v1/forget", json={"before": "2025-06-09T00:00"}).json() == {"forgotten": 1}
+        sessions = (http.get(f"/v1/sessions/{at}").json() for at in ("2025-06-09", "2025-06-09T01:00+02:00"))
+        times = [[turn["at"] for turn in session["turns"]] for session in sessions]
+        late = "2025-06-10T23:30:00-04:00"
+        assert times == [["2025-06-09T00:00:00-04:00", late, late], [late, late]]
+        asked = {"query": "What did I paint yesterday?", "now": "2025-06-11T20:00", "k": 1}
+        assert "2025-06-10 Tue" in http.post("/v1/recall", json=asked).json()["text"]
+
+
 def test_days_are_counted_in_the_time_zone_of_the_users(tmp_path: Path) -> None:
     options = ("--scope", "acme", "--scope", "alice", "--timezone", "Europe/Brussels")
     with serving(tmp_path, *options) as served, httpx.Client(base_url=served.url, timeout=30) as http:

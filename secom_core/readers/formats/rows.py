@@ -92,7 +92,7 @@ def _session_of(row: Any, name: str, reading: Reading) -> Iterator[Session]:
 def _messages_of(items: Sequence[Any], reading: Reading) -> Sequence[Message]:
     """The messages of a session; one by one where those that cannot be read are passed over."""
     try:
-        return read_messages(items)
+        return read_messages(items, timezone=reading.zone)
     except InvalidInput:
         if not reading.partial:
             raise
@@ -101,7 +101,7 @@ def _messages_of(items: Sequence[Any], reading: Reading) -> Sequence[Message]:
 
 def _message_at(place: int, item: Any, reading: Reading) -> Sequence[Message]:
     try:
-        return read_messages([item])
+        return read_messages([item], timezone=reading.zone)
     except InvalidInput as error:
         reading.bad(InvalidInput(str(error).replace("message 0:", f"message {place}:", 1)))
         return ()

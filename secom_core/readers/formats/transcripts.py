@@ -25,7 +25,7 @@ def read(export: Export, files: list[File], reading: Reading) -> Iterator[Sessio
         InvalidInput: one name is given to several sessions that have names of their own.
     """
     for file in files:
-        found = read_transcript(reading.whole(file))
+        found = read_transcript(reading.whole(file), timezone=reading.zone)
         if reading.session is not None and len(found) > 1:
             raise InvalidInput(f"it holds {len(found)} sessions with names of their own; leave --session out")
         unnamed = [each.name for each in found] == ["1"]
