@@ -27,6 +27,7 @@ ROLES: Final[Mapping[str, str]] = {
 """The role that each name stands for in chat APIs, frameworks and transcripts; names in lower case."""
 
 
+_STEPS: Final = frozenset({"reasoning", "item_reference", "compaction"})
 _FRAMEWORKS: Final = {"langchain_core": "langchain_secom", "llama_index": "llamaindex_secom"}
 """The packages that make messages of those of a framework, by its module."""
 
@@ -42,7 +43,7 @@ def read_messages(
     ``tool_call_id``. ``name`` is the speaker; ``id``, ``metadata``, and ``at`` or ``timestamp`` (a datetime, ISO text,
     or seconds since 1970) are kept. A role that is none of the usual ones is taken for the name of a person:
     ``("Ann", "Hello")``. Objects with ``model_dump``, such as the ``openai`` package's own messages, are read as the
-    dict that they dump to.
+    dict that they dump to. Items of OpenAI's Responses API that are no messages (`is_step`) are left out.
 
     Args:
         items: the messages.
@@ -55,7 +56,17 @@ def read_messages(
     if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
         raise InvalidTranscript(f"messages come as a list of messages, dicts or pairs, not {shorten(items)}")
     zone = zone_or_utc(timezone)
-    return tuple(_message(item, place, zone) for place, item in enumerate(items))
+    return tuple(_message(item, place, zone) for place, item in enumerate(items) if not is_step(item))
+
+
+def is_step(item: object) -> bool:
+    """Whether it is an item of OpenAI's Responses API that is no message, but reasoning, a call or its result."""
+    kind, role = (item.get(key) if isinstance(item, Mapping) else getattr(item, key, None) for key in ("type", "role"))
+    return isinstance(kind, str) and role is None and (kind in _STEPS or _is_call(kind))
+
+
+def _is_call(kind: str) -> bool:
+    return kind.startswith("mcp_") or kind.endswith(("_call", "_call_output"))
 
 
 def _message(item: object, place: int, zone: tzinfo) -> Message:

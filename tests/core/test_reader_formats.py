@@ -553,6 +553,27 @@ def test_times_without_a_zone_are_in_the_one_that_is_named(tmp_path: Path) -> No
         read(tmp_path / "chat.txt", timezone="Europe/Brussel")
 
 
+RESPONSES = [
+    {"type": "reasoning", "id": "rs_1", "summary": []},
+    {"role": "user", "content": "Does it rain in Ghent?"},
+    {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c1", "output": "rain"},
+    {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It rains."}]},
+]
+
+
+@pytest.mark.parametrize("form", ["lines", "list", "session"])
+def test_items_of_the_responses_api_that_are_no_messages_are_left_out_and_counted(tmp_path: Path, form: str) -> None:
+    lines = "\n".join(map(json.dumps, RESPONSES))
+    content = {"lines": lines, "list": json.dumps(RESPONSES), "session": json.dumps({"messages": RESPONSES})}[form]
+    (tmp_path / "log.jsonl").write_text(content)
+    notes: list[str] = []
+    [session] = read(tmp_path / "log.jsonl", note=notes.append)
+    assert [message.text for message in session.messages] == ["Does it rain in Ghent?", "It rains."]
+    assert notes[0].endswith("left out: calls of tools, their results and reasoning (4)")
+
+
 NAMED = ["WhatsApp Chat with Choir.txt", "telegram-chat.json", "discord.json", "table.csv", "weekly.vtt", "chat.txt"]
 
 

@@ -305,6 +305,25 @@ def test_a_clock_without_a_day_is_kept_aside() -> None:
     assert [message.at for message in dated.messages] == [utc(2024, 5, 3, 14, 5), utc(2024, 5, 3, 14, 6)]
 
 
+@pytest.mark.parametrize("kind", ["poem", "text", "callout", None])
+def test_an_item_without_a_role_that_is_no_step_of_a_model_is_refused(kind: str | None) -> None:
+    with pytest.raises(InvalidTranscript, match="message 1: needs a 'role'"):
+        read_messages([{"type": "reasoning"}, {"type": kind, "text": "Roses are red."}])
+
+
+def test_times_and_days_without_a_zone_are_of_the_one_that_is_named() -> None:
+    [session] = read_transcript("--- 3 May 2024 ---\n23:30 Ann: hi\n00:10 Bob: ho", timezone="America/New_York")
+    assert [str(each.at) for each in session.messages] == ["2024-05-03 23:30:00-04:00", "2024-05-04 00:10:00-04:00"]
+    given = ["2024-05-03", "2024-05-03T09:00:00+02:00", datetime(2024, 5, 3), 1714737900]
+    read = read_messages([{"role": "user", "content": "hi", "at": at} for at in given], timezone="America/New_York")
+    assert [str(each.at) for each in read] == [
+        "2024-05-03 00:00:00-04:00",
+        "2024-05-03 09:00:00+02:00",
+        "2024-05-03 00:00:00-04:00",
+        "2024-05-03 12:05:00+00:00",
+    ]
+
+
 def test_zones_are_kept() -> None:
     (session,) = read_transcript("[2024-05-03 14:05-05:30] Ann: hi")
     assert session.at is not None

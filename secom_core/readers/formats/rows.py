@@ -14,7 +14,7 @@ from ...errors import InvalidInput, shorten
 from ..fields import LONGEST_LINE
 from ..files import Export, File
 from ..json_stream import JsonStream
-from ..messages import read_messages
+from ..messages import is_step, read_messages
 from ..reading import Reading, grouped
 
 _TIMES: Final = ("at", "timestamp", "date")
@@ -91,6 +91,7 @@ def _session_of(row: Any, name: str, reading: Reading) -> Iterator[Session]:
 
 def _messages_of(items: Sequence[Any], reading: Reading) -> Sequence[Message]:
     """The messages of a session; one by one where those that cannot be read are passed over."""
+    reading.left_out["calls of tools, their results and reasoning"] += sum(map(is_step, items))
     try:
         return read_messages(items, timezone=reading.zone)
     except InvalidInput:
