@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig, ensure_config
 
 from secom_core.bank import MemoryBank
-from secom_core.errors import BadReply, ContextTooLong, InvalidInput, ModelError, ModelUnavailable
+from secom_core.errors import BadReply, ContextTooLong, InvalidInput, ModelError, ModelUnavailable, shorten
 from secom_core.llm.flow import ChatModel, Prompt
 from secom_core.llm.limits import says_too_long
 from secom_core.llm.reply import Reply, empty, ended_at_limit
@@ -25,6 +25,7 @@ from secom_core.protocols import Embedder, Segmenter, Vectors
 
 from .convert import text_of
 
+_SUCH_AS: Final = "such as langchain.chat_models.init_chat_model('openai:gpt-4o-mini')"
 _MODEL_NAMES: Final = ("model", "model_name", "model_id", "repo_id", "deployment", "azure_deployment")
 
 
@@ -49,7 +50,7 @@ class LangChainChatModel:
 
     def __init__(self, chat_model: BaseChatModel, *, hold_to_schema: bool = True, **options: Any) -> None:
         if not isinstance(chat_model, BaseChatModel):
-            raise InvalidInput(f"expected a LangChain chat model, got {chat_model!r}")
+            raise InvalidInput(f"expected a LangChain chat model, {_SUCH_AS}, got {shorten(chat_model)}")
         self.chat_model = chat_model
         self._options = options
         self._schemas = SchemaTrial(hold_to_schema)
@@ -146,7 +147,8 @@ def as_chat_model(model: BaseChatModel | ChatModel) -> ChatModel:
     if isinstance(model, BaseChatModel):
         return LangChainChatModel(model)
     if not isinstance(model, ChatModel):
-        raise InvalidInput(f"expected a LangChain chat model or a ChatModel of secom_core, got {model!r}")
+        wanted = f"expected a LangChain chat model, {_SUCH_AS}, or a ChatModel of secom_core"
+        raise InvalidInput(f"{wanted}, got {shorten(model)}")
     return model
 
 

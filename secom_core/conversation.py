@@ -47,7 +47,9 @@ def check_scope(scope: Sequence[str]) -> Scope:
     if isinstance(scope, str) or not isinstance(scope, Sequence):
         raise InvalidScope(f"a scope is a tuple of strings such as ('acme', 'alice'), not {scope!r}")
     if not scope or not all(isinstance(part, str) and part for part in scope):
-        raise InvalidScope(f"a scope needs one or more non-empty strings, got {tuple(scope)!r}")
+        raise InvalidScope(
+            f"a scope needs one or more non-empty strings, such as ('acme', 'alice'), got {tuple(scope)!r}"
+        )
     return tuple(map(joined, scope))
 
 

@@ -14,6 +14,7 @@ from ..conversation import Scope
 from ..derived.cutting import TAIL
 from ..derived.segmenters import ScopeSegmenters
 from ..derived.segments import Derivation
+from ..errors import InvalidInput, shorten
 from ..layers import LayerContext, tables_of_others
 from ..memory import Memory
 from ..protocols import Statistics, VectorStore
@@ -55,6 +56,8 @@ class Components:
     """
 
     def __init__(self, store: SqlStore, parts: Parts) -> None:
+        if not isinstance(store, SqlStore):
+            raise InvalidInput(f"open a bank with MemoryBank.open('memory.db'), not MemoryBank({shorten(store)})")
         self.spending, self.operations = Spending(), Operations()
         counted = self.spending.of_part
         parts = replace(parts, segmenter=counted(parts.segmenter), summaries=counted(parts.summaries))

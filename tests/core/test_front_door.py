@@ -28,6 +28,17 @@ TALK = [
 ]
 
 
+@pytest.mark.parametrize("path", ["memory.db", Path("memory.db"), None])
+def test_a_bank_that_is_made_by_its_class_says_how_one_is_opened(path: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"open a bank with MemoryBank\.open\('memory\.db'\), not MemoryBank\("):
+        MemoryBank(path)
+
+
+def test_a_scope_that_is_missing_is_shown_by_an_example() -> None:
+    with MemoryBank.open() as bank, pytest.raises(InvalidInput, match=r"such as \('acme', 'alice'\), got \(\)"):
+        bank.recall((), "Where do I live?")
+
+
 def langchain_embeddings() -> object:
     fake = pytest.importorskip("langchain_core.embeddings", reason="the extra 'langchain' is not installed")
     return fake.DeterministicFakeEmbedding(size=8)

@@ -163,6 +163,9 @@ def test_what_is_no_model_is_refused() -> None:
     for refuse in (as_chat_model, as_embedder, LangChainChatModel, LangChainEmbedder, as_segmenter):
         with pytest.raises(InvalidInput, match="'gpt'"):
             refuse("gpt")  # type: ignore[operator]
+    for refuse in (as_chat_model, LangChainChatModel):
+        with pytest.raises(InvalidInput, match=r"such as langchain.chat_models.init_chat_model\(.*\).*, got 'gpt'"):
+            refuse("gpt")
 
 
 def test_the_segmenter_that_is_meant() -> None:
