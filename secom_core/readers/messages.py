@@ -89,10 +89,11 @@ def _read(item: object, place: int, zone: tzinfo) -> Message:
         return item
     framework = _FRAMEWORKS.get(type(item).__module__.partition(".")[0], "")
     if framework:
-        raise InvalidTranscript(
-            f"message {place}: convert a {type(item).__name__} with {framework}.convert.to_messages(messages) first, "
-            f"got {shorten(item)}"
-        )
+        kind = type(item).__name__
+        way = f"convert a {kind} with {framework}.convert.to_messages(messages) first"
+        if not hasattr(item, "content"):
+            way = f"a {kind} is no message; give what was said in it, such as ('user', 'I moved to Ghent.')"
+        raise InvalidTranscript(f"message {place}: {way}, got {shorten(item)}")
     if hasattr(item, "model_dump"):
         item = item.model_dump()
     if isinstance(item, Mapping):

@@ -420,6 +420,20 @@ def test_a_message_of_a_framework_is_refused_with_what_reads_it(module: str, nam
         bank.remember(ANN, [message], session="monday")
 
 
+@pytest.mark.parametrize(
+    ("module", "name", "words"),
+    [
+        ("langchain_core.documents", "Document", "page_content"),
+        ("llama_index.core.schema", "TextNode", "text"),
+        ("llama_index.core.schema", "Document", "text"),
+    ],
+)
+def test_a_document_of_a_framework_is_said_to_be_no_message(module: str, name: str, words: str) -> None:
+    document = getattr(pytest.importorskip(module), name)(**{words: "I live in Ghent."})
+    with MemoryBank.open() as bank, pytest.raises(InvalidInput, match=f"a {name} is no message; give what was said"):
+        bank.remember(ANN, [document], session="monday")
+
+
 @pytest.mark.parametrize("bank", ["x.db", None, 5])
 def test_a_bank_for_event_loops_takes_a_bank(bank: Any) -> None:
     with pytest.raises(InvalidInput, match=r"AsyncMemoryBank needs a MemoryBank, got .*MemoryBank\.open"):
