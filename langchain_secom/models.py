@@ -25,7 +25,7 @@ from secom_core.protocols import Embedder, Segmenter, Vectors
 
 from .convert import text_of
 
-_SUCH_AS: Final = "such as langchain.chat_models.init_chat_model('openai:gpt-4o-mini')"
+_CHAT_MODEL: Final = "LangChain chat model, such as langchain.chat_models.init_chat_model('openai:gpt-4o-mini')"
 _MODEL_NAMES: Final = ("model", "model_name", "model_id", "repo_id", "deployment", "azure_deployment")
 
 
@@ -50,7 +50,7 @@ class LangChainChatModel:
 
     def __init__(self, chat_model: BaseChatModel, *, hold_to_schema: bool = True, **options: Any) -> None:
         if not isinstance(chat_model, BaseChatModel):
-            raise InvalidInput(f"expected a LangChain chat model, {_SUCH_AS}, got {shorten(chat_model)}")
+            raise InvalidInput(f"expected a {_CHAT_MODEL}, got {shorten(chat_model)}")
         self.chat_model = chat_model
         self._options = options
         self._schemas = SchemaTrial(hold_to_schema)
@@ -147,8 +147,7 @@ def as_chat_model(model: BaseChatModel | ChatModel) -> ChatModel:
     if isinstance(model, BaseChatModel):
         return LangChainChatModel(model)
     if not isinstance(model, ChatModel):
-        wanted = f"expected a LangChain chat model, {_SUCH_AS}, or a ChatModel of secom_core"
-        raise InvalidInput(f"{wanted}, got {shorten(model)}")
+        raise InvalidInput(f"expected a {_CHAT_MODEL}, or a ChatModel of secom_core, got {shorten(model)}")
     return model
 
 

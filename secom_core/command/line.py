@@ -57,6 +57,9 @@ class CommandLine(ArgumentParser):
     def misspelt(self, words: Sequence[str]) -> NoReturn:
         """End with an error about words that no option or argument takes."""
         hints = [did_you_mean(word.partition("=")[0], self.options) for word in words if word.startswith("--")]
+        if not any(word.startswith("-") for word in words):
+            each = ", and --scope before each part of a scope" if "--scope" in self.options else ""
+            hints.append(f"; put words that belong together in quotes{each}")
         self.error(f"unrecognized arguments: {inline(' '.join(words))}{next(filter(None, hints), '')}")
 
     @property

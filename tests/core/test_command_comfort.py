@@ -113,6 +113,8 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> Done:
         (["recall", "x", "--only-relevent", *ALICE], 2, "did you mean --only-relevant?"),
         (["recall", "x", "--layer", "sumaries", *ALICE], 2, "did you mean summaries?"),
         (["inspect", "sesions", *ALICE], 2, "did you mean sessions?"),
+        (["recall", "Where", "is", "it?", *ALICE], 2, "unrecognized arguments: is it?; put words that belong together"),
+        (["recall", "x", "--scope", "acme", "alice"], 2, "--scope before each part of a scope"),
         (["recall", "x", "--scope", "acme", "--scope", "alise"], 1, "did you mean --scope acme --scope alice?"),
         (["inspect", "turns", "--session", "Chatt", *ALICE], 1, "did you mean chat?"),
         (["forget", "--session", "chta", *ALICE], 1, "did you mean chat?"),
