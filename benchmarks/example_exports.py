@@ -697,6 +697,10 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
     for name, contents in {
         "chatgpt": (CHATGPT, RENT),
         "claude": (CLAUDE,),
+        "deepseek": (DEEPSEEK,),
+        "open-webui": (OPEN_WEBUI,),
+        "claude-code": (CLAUDE_CODE,),
+        "copilot": (COPILOT,),
         "gemini": (GEMINI, GEMINI_PAGE),
         "telegram": (TELEGRAM, TELEGRAM_CHAT),
         "discord": (DISCORD,),
