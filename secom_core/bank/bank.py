@@ -137,7 +137,7 @@ class MemoryBank(Looking):
                 recently used index is dropped first, and loaded again when it is needed.
             max_scopes: the largest number of scopes that are kept in memory; unless given, 1000 for topics and events.
             timezone: the time zone of the users, such as ``"Europe/Brussels"`` or a ``tzinfo``; UTC unless given. It
-                says which day "yesterday" is in a query, and the day of messages without a time, or with one in UTC.
+                says which day "yesterday" is in a query, and of which zone times without an offset, or in UTC, are.
             progress: show progress bars during long work; off unless given.
 
         Raises:
@@ -230,7 +230,7 @@ class MemoryBank(Looking):
         may_end = lifetimes.before_write(scope) or expires is not None
         also = [*lifetimes.ending(expires), *(self._inside.chats.beside(chat) if chat else ())]
         name = session_name(self._store, scope, messages, session, self._parts.redact)
-        given = messages.messages if isinstance(messages, Session) else read_messages(messages)
+        given = messages.messages if isinstance(messages, Session) else read_messages(messages, timezone=self.timezone)
         new = [stamped(redacted_message(message, self._parts.redact), moment, self.timezone) for message in given]
         if self._parts.denoiser is not None and not later:
             self._inside.scopes.caught_up(scope)
@@ -261,7 +261,7 @@ class MemoryBank(Looking):
         Returns:
             The sessions that ended, by scope and name.
         """
-        return self._inside.deriving.end_idle(check_moment("now", now), self._parts.silence)
+        return self._inside.deriving.end_idle(check_moment("now", now, self.timezone), self._parts.silence)
 
     @measured("derive")
     def derive(self, scope: Sequence[str], session: str | None = None, *, turns: int = 0, ended: bool = False) -> int:
@@ -396,5 +396,5 @@ class MemoryBank(Looking):
         if session is not None:
             check_name(session)
         check_ids("turn_ids", turn_ids or ())
-        earlier = check_moment("before", before) if before is not None else None
+        earlier = check_moment("before", before, self.timezone) if before is not None else None
         return self._inside.forget(scope, session, turn_ids, earlier)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import Any, Final
 
 from ..context.packing import Packer
@@ -14,7 +14,7 @@ from ..errors import InvalidInput, shorten
 from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, VectorStore
 from ..ranking.reranking import WANTED
 from ..ranking.weights import SIGNALS
-from ..zones import on_clocks, present
+from ..zones import in_zone, on_clocks, present
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,9 @@ def check_session_name(messages: object, session: str | None) -> str:
 
 
 def check_moment(name: str, at: object, zone: tzinfo | None = None) -> datetime:
-    """The moment with a zone, UTC where it has none; the present where there is none. UTC is told in this ``zone``.
+    """The moment as the clocks of the ``zone`` show it, unless it has an offset of its own; the present for None.
+
+    Without an offset it is of the zone, or of UTC where none is given.
 
     Raises:
         InvalidInput: it is no moment.
@@ -219,7 +221,7 @@ def check_moment(name: str, at: object, zone: tzinfo | None = None) -> datetime:
             f"{name} is a datetime, such as datetime(2025, 6, 1, tzinfo=timezone.utc), or None, got {shorten(at)}; "
             "datetime.fromisoformat reads one from text"
         )
-    return on_clocks(at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc), zone)
+    return on_clocks(in_zone(at, zone), zone)
 
 
 def check_ids(name: str, ids: object) -> None:

@@ -98,7 +98,8 @@ class Looking(Capabilities):
             check_name(session)
         if turn_ids is not None:
             check_ids("turn_ids", turn_ids)
-        store, earlier = self._inside.deriving.store, check_moment("before", before) if before is not None else None
+        store = self._inside.deriving.store
+        earlier = check_moment("before", before, self.timezone) if before is not None else None
         row = store.scope(scope)
         if row is None:
             return []

@@ -603,6 +603,17 @@ def test_a_time_in_utc_is_told_by_the_clocks_of_the_bank(zone: str | None, said:
         assert [(hit.kind, hit.memory.session) for hit in asked.hits] == [("relevant", "s1")]
 
 
+def test_times_without_an_offset_are_of_the_time_zone_of_the_bank() -> None:
+    evening = datetime(2025, 6, 10, 22, 30)
+    with MemoryBank.open(timezone="Europe/Brussels") as bank:
+        bank.remember(ANN, [{"role": "user", "content": "One.", "timestamp": "2025-06-10T22:30"}], session="s")
+        bank.remember(ANN, [("user", "Two.")], session="s", at=evening)
+        at = evening.replace(tzinfo=timezone(timedelta(hours=2)))
+        assert [turn.at for turn in bank.turns(ANN)] == [at, at]
+        assert bank.would_forget(ANN, before=evening) == []
+        assert bank.forget(ANN, before=evening + timedelta(minutes=1)) == 2
+
+
 def test_the_first_and_the_last_moment_there_are_stay_as_they_are() -> None:
     with MemoryBank.open(timezone="Pacific/Kiritimati") as bank:
         last = datetime.max.replace(tzinfo=timezone.utc)
