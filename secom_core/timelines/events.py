@@ -11,6 +11,7 @@ from typing import Final
 
 from ..conversation import Turn
 from ..drafts.extraction import Extracted, Question, extract
+from ..drafts.language import language_of_turns
 from ..errors import BadReply
 from ..llm.flow import Procedure, Prompt
 from ..llm.prompt_texts import PromptTexts
@@ -61,11 +62,17 @@ def extract_events(
 
 def _question(window: Sequence[Turn], max_tokens: int) -> Question:
     speaker = next((name for turn in window for name in turn.speakers), "Ann")
-    return Question(window, max_tokens, partial(events_prompt, speaker=speaker), "events")
+    ask = partial(events_prompt, speaker=speaker, language=language_of_turns(window))
+    return Question(window, max_tokens, ask, "events")
 
 
 def events_prompt(
-    texts: Sequence[str], *, speaker: str = "Ann", date: str = "", complaint: str | None = None
+    texts: Sequence[str],
+    *,
+    speaker: str = "Ann",
+    date: str = "",
+    language: str = "",
+    complaint: str | None = None,
 ) -> Prompt:
     """Ask for the events of a conversation.
 
@@ -73,6 +80,7 @@ def events_prompt(
         texts: its exchanges, quoted, in order.
         speaker: the name of somebody who speaks in it, for the example.
         date: when it took place, for "yesterday" and "next week".
+        language: what it is in, where that is not English (`secom_core.drafts.language`).
         complaint: what was wrong with an earlier reply.
     """
     when = f" It took place on {date}; write dates out instead of saying “yesterday”." if date else ""
@@ -84,6 +92,7 @@ def events_prompt(
         speaker=json.dumps(quoted(speaker), ensure_ascii=False)[1:-1],
         date=when,
     )
+    text += _TEXTS.part("language", language=language) if language else ""
     return _TEXTS.prompt(text, "events", complaint=complaint, schema=_SCHEMA)
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 from ..drafts.grounding import tells_of
+from ..drafts.language import language_told
 from ..errors import BadReply, ContextTooLong, CutOff, ModelError, warn_degraded
 from ..llm.flow import Procedure, Prompt
 from ..llm.prompt_texts import PromptTexts
@@ -98,6 +99,8 @@ def refinement_prompt(timeline: Timeline, dialogue: str, *, complaint: str | Non
     lines = quoted("\n".join(timeline_lines(timeline)))
     meanings = "\n".join(used) or "- (only one event)"
     text = _TEXTS.part("task", meanings=meanings, dialogue=quoted(dialogue), timeline=lines)
+    language = language_told(event.text for event in timeline.events)
+    text += _TEXTS.part("language", language=language) if language else ""
     return _TEXTS.prompt(text, "refine", complaint=complaint, max_tokens=600)
 
 

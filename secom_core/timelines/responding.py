@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..drafts.language import language_told
 from ..llm.flow import Prompt
 from ..llm.prompt_texts import PromptTexts
 from ..llm.quoting import quoted
@@ -19,12 +20,14 @@ def response_prompt(dialogue: str, timelines: str, *, speaker: str = "the assist
         timelines: the refined timelines, such as ``recall(…, layers=["timelines"]).text``; empty where there are none.
         speaker: who replies.
     """
+    language = language_told([dialogue])
     text = _TEXTS.part(
         "respond",
         speaker=quoted(speaker),
         guidance=_TEXTS.part("guidance"),
         timelines=quoted(timelines),
         dialogue=quoted(dialogue),
+        language=f", in {language}" if language else "",
     )
     return _TEXTS.prompt(text, "respond")
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from ..conversation import Turn
 from ..drafts.extraction import Extracted, Question, extract
+from ..drafts.language import language_of_turns
 from ..llm.flow import Procedure
 from ..llm.windows import windows
 from ..memory import Memory
@@ -39,6 +40,7 @@ def extract_notes(
 def _questions(window: Sequence[Turn], max_tokens: int, assistants: bool) -> Iterator[Question]:
     messages = [message for turn in window for message in turn.messages if message.text.strip()]
     about = [message.label for message in messages if assistants or message.role not in _REPLIES]
+    language = language_of_turns(window)
     for speaker in dict.fromkeys(about):
-        ask = partial(topics_prompt, speaker=speaker)
+        ask = partial(topics_prompt, speaker=speaker, language=language)
         yield Question(window, max_tokens, ask, f"topics of {speaker or 'anybody'}", speaker)

@@ -13,6 +13,7 @@ from ..derived.coverage import covering
 from ..derived.segments import Derivation
 from ..drafts.extraction import Draft
 from ..drafts.grounding import joins
+from ..drafts.language import language_told
 from ..errors import BadReply, ModelError, ModelUnavailable, warn_degraded
 from ..layers import ClosedSession
 from ..llm.flow import ChatModel, Prompt, run
@@ -177,7 +178,8 @@ def _rounds(notes: Sequence[Draft]) -> Iterator[list[int]]:
 
 
 def _ask_where(note: Draft, known: Sequence[Known], *, complaint: str | None) -> Prompt:
-    return update_prompt([each.text for each in known], note.text, speaker=note.speaker, complaint=complaint)
+    texts, language = [each.text for each in known], language_told([note.text])
+    return update_prompt(texts, note.text, speaker=note.speaker, language=language, complaint=complaint)
 
 
 def read_where(note: Draft, known: Sequence[Known], reply: str) -> dict[int, str]:

@@ -41,7 +41,9 @@ _MOST_CHARACTERS: Final = 200_000
 # -- extraction -------------------------------------------------------------------------------------------------------
 
 
-def topics_prompt(texts: Sequence[str], *, speaker: str, date: str = "", complaint: str | None = None) -> Prompt:
+def topics_prompt(
+    texts: Sequence[str], *, speaker: str, date: str = "", language: str = "", complaint: str | None = None
+) -> Prompt:
     """Ask what a conversation says about one speaker (D.1.1).
 
     Where it says nothing, an empty list is asked for. The paper's ``NO_TRAIT``, which is read too, is what a small
@@ -51,6 +53,7 @@ def topics_prompt(texts: Sequence[str], *, speaker: str, date: str = "", complai
         texts: its exchanges, quoted, in order.
         speaker: who it is asked about; empty where nobody is named.
         date: when it took place, for "yesterday" and "next week".
+        language: what it is in, where that is not English (`secom_core.drafts.language`).
         complaint: what was wrong with an earlier reply.
     """
     when = f" It took place on {date}; write dates out instead of saying “yesterday”." if date else ""
@@ -63,6 +66,7 @@ def topics_prompt(texts: Sequence[str], *, speaker: str, date: str = "", complai
         date=when,
         exchanges=numbered(texts),
     )
+    text += _TEXTS.part("language", language=language) if language else ""
     return _TEXTS.prompt(text, "topics", complaint=complaint, schema=_SCHEMA)
 
 
@@ -122,18 +126,22 @@ _NAMED: Final = regex(r"\A(?:merged[_.]?summary|text|summary)\s*[=:]\s*", re.I)
 _QUOTATION: Final = regex(r"""(["'])((?:\\.|(?!\1)[^\\])*)\1|“([^“]*)”|‘([^‘]*)’|«([^«]*)»""")
 
 
-def update_prompt(known: Sequence[str], new: str, *, speaker: str, complaint: str | None = None) -> Prompt:
+def update_prompt(
+    known: Sequence[str], new: str, *, speaker: str, language: str = "", complaint: str | None = None
+) -> Prompt:
     """Ask how a new summary goes into the ones that are most similar to it.
 
     Args:
         known: the summaries of the speaker's topics, in the order of their numbers.
         new: the new summary.
         speaker: whose they are; empty where nobody is named.
+        language: what the new summary is in, where that is not English.
         complaint: what was wrong with an earlier reply.
     """
     notes = "\n".join(f"[{number}] {_one_line(text)}" for number, text in enumerate(known))
     name = _one_line(speaker) or "the speaker"
     text = _UPDATE.part("task", speaker=name, notes=notes, new=_one_line(new))
+    text += _UPDATE.part("language_of_merged", language=language) if language else ""
     return _UPDATE.prompt(text, "topic-update", complaint=complaint, schema=_UPDATE_SCHEMA)
 
 
