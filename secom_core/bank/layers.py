@@ -27,6 +27,8 @@ from .standing import Standing
 
 _TRIES: Final = 3
 """How often a session that changes while it is taken in is begun again at once; later the next close does it."""
+_SILENT: Final = 3
+"""After how many sessions in a row of which the language model said nothing the others wait for the next occasion."""
 
 
 class Layers(Mapping[str, Layer]):
@@ -142,15 +144,21 @@ class Layers(Mapping[str, Layer]):
 
     def _catch_up(self, layer: Layer, scope: Scope, scope_id: int) -> int:
         times: Counter[int] = Counter()
-        taken, away = 0, False
+        taken, away, silent = 0, False, 0
         try:
             while new := self._pending(layer, scope_id, times):
-                for row in new:
+                for number, row in enumerate(new):
                     times[row.id] += 1
+                    if silent == _SILENT:
+                        self._tell_waiting(layer, new[number:])
+                        return taken
                     # Where the model gives no answer, what it was to be asked again waits.
                     if not (away and self._guesses(layer, row)):
+                        calls = self.cost.calls
                         taken += self._take_in(layer, scope, row)
-                        away = away or self._guesses(layer, row) > 0
+                        guessed = self._guesses(layer, row) > 0
+                        silent = (silent + (self.cost.calls > calls)) if guessed else 0
+                        away = away or guessed
                         # What is left of it now waits for the next occasion.
                         times[row.id] += bool(pending(self._context.store, scope_id, layer.name, session=row.id))
         except Exception as error:  # noqa: BLE001 - a layer may be anybody's, and what was said is stored
@@ -159,6 +167,14 @@ class Layers(Mapping[str, Layer]):
                 f"{type(error).__name__}: {error}"
             )
         return taken
+
+    def _tell_waiting(self, layer: Layer, sessions: Sequence[SessionRow]) -> None:
+        """Warn of those that were not asked about; what was guessed of a session waits in any case."""
+        if waiting := sum(not self._guesses(layer, row) for row in sessions):
+            warn_degraded(
+                f"the language model gave no answer about {_SILENT} sessions in a row; {waiting} more wait until a "
+                f"session next ends, or for bank.derive, before the layer {layer.name!r} takes them in"
+            )
 
     def _pending(self, layer: Layer, scope_id: int, times: Mapping[int, int]) -> list[SessionRow]:
         """The sessions that the layer is to take in, new ones first: they show whether the model is back.

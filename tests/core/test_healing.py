@@ -200,6 +200,24 @@ def test_a_model_that_stays_away_is_not_asked_for_ever_and_what_was_guessed_stay
         assert (timeline(bank), topics(bank)) != guessed
 
 
+@pytest.mark.parametrize("layer", ["timelines", "topics"])
+def test_of_many_sessions_a_model_that_is_away_is_asked_about_a_few(tmp_path, layer):
+    model = Sometimes()
+    model.is_away = True
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        remember_days(bank, [0, 1, 2, 3] * 3)
+    with MemoryBank.open(tmp_path / "memory.db", model=model, **{layer: True}) as bank:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DegradedWarning)
+            assert bank.derive(ANN) == 3
+        assert re.search(f"9 more wait .* the layer '{layer}'", str(caught[-1].message))
+        assert model.asked.total() == 3
+        model.is_away = False
+        bank.derive(ANN)
+        assert bank.layers.behind(ANN, layer) == 0
+        assert model.asked["events"] + model.asked["topics"] == 3 + 12
+
+
 # -- a rebuild ---------------------------------------------------------------------------------------------------------
 
 STEP = st.one_of(
