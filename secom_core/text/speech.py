@@ -329,7 +329,7 @@ _QUESTION_WORDS: Final = frozenset(
     qué quién quiénes dónde cuándo cómo cuál cuáles cuánto cuánta cuántos cuántas
     que qui quoi quel quelle quels quelles quand où comment pourquoi combien est""".split()
 )
-_CLAUSE_END: Final = regex("[，,。；;！!]")
+_CLAUSE_END: Final = regex(r"[，,。；;！!]|\.\s")
 _READ: Final = 1200
 """How many characters are read: what holds from then on is said early, or in few words."""
 

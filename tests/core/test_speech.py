@@ -442,6 +442,8 @@ NO_BARE_QUESTIONS = """
     我搬到成都了，有什么推荐的吗？
     Hi, I'm Bea, what can you do?
     So I moved to Porto, where should I eat?
+    저는 호두 알레르기가 있어요. 간식은 뭐가 좋을까요?
+    Siemens에 다녀요. 뭘 입을까요?
     """
 
 
