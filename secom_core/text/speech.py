@@ -1,8 +1,8 @@
 """What kind of thing is said: a question, an instruction, a lasting fact.
 
-Rules for English, German and Chinese; what stands is recognised in Spanish, French, Japanese and Korean too. In other
-languages only the question mark counts. They read what a user or an assistant says at once, without a model, so they
-are about wording that is plain.
+Rules for English, German and Chinese; what stands is recognised in Spanish, French, Italian, Portuguese, Japanese and
+Korean too. In other languages only the question mark counts. They read what a user or an assistant says at once,
+without a model, so they are about wording that is plain.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
+from . import romance
 from .material import meant
 from .patterns import regex
 from .telling import is_told
@@ -78,29 +79,22 @@ _INSTRUCTIONS: Final = (
             """
         ),
     ),
+    _Rule("instruction", *romance.INSTRUCTION),
     _Rule(
         "instruction",
-        signs("siempre|nunca|a partir de ahora|en adelante|llámame|llámeme|toujours|jamais|désormais|dorénavant|-moi"),
-        wording(
-            r"""
-            (?:a partir de ahora|(?:de ahora )?en adelante), \w+
-            (?:responde|contesta|escribe|usa|utiliza|dime|háblame)\w*\b.{0,40}\b(?:siempre|nunca)
-            (?:siempre|nunca) (?:me )?(?:responde|conteste|contesta|use|usa|escrib|recomiend|pong|habl)\w*|llám[ae]me
-            (?:désormais|dorénavant|à partir de maintenant), \w+
-            (?:réponds|répondez|écris|écrivez|utilise|donne|parle)\w*(?:-moi)?\b.{0,40}\b(?:toujours|jamais)
-            (?:toujours|jamais) (?:répondre|écrire|utiliser)|appelle[sz]?-moi|appelez-moi
-            """
+        signs(
+            """いつも|必ず|常に|毎回|これから|今後|二度と|呼んで|文字|敬語|もう|短|簡潔|語で|口で|항상|언제나|매번|앞으로|절대|다시는
+            |불러|부터|이모"""
         ),
-    ),
-    _Rule(
-        "instruction",
-        signs("いつも|必ず|常に|毎回|これから|今後|二度と|呼んで|항상|언제나|매번|앞으로|절대|다시는|불러"),
         wording(
-            anywhere="""
-            (?:これから|今後).{0,20}(?:ください|下さい|答えて|書いて|使って|ないで)
+            anywhere=r"""
+            (?:これから|今後).{0,20}(?:ください|下さい|答えて|書いて|使って|ないで|お願い)
+            (?:絵文字|顔文字|敬語).{0,4}(?:使わないで|やめて)|もう.{0,12}(?:使わ|勧め|言わ|送ら)ないで
+            (?:短く|短めに|簡潔に|(?:英|本|国)語で|敬語で|タメ口で)(?:答えて|返事して|話して|返して|回答して|お願い)
             (?:いつも|必ず|常に|毎回).{0,30}(?:ください|下さい|答えて|書いて|使って)
             二度と.{0,20}ないで|(?:と|って)呼んで
-            앞으로.{0,25}(?:줘|주세요|하세요|말아|마세요)|(?:항상|언제나|매번).{0,30}(?:줘|주세요|하세요|대답해|답해)
+            (?:앞으로|(?:이제|지금)부터).{0,25}(?:줘|주세요|하세요|말아|마세요|부탁|해[.!]|해$)|이모(?:티콘|지).{0,6}(?:지|하지)\s?(?:마|말)
+            (?:항상|언제나|매번).{0,30}(?:줘|주세요|하세요|대답해|답해)
             (?:절대|다시는).{0,25}(?:마세요|말아|하지 마)|라고 불러
             """
         ),
@@ -152,37 +146,21 @@ _PREFERENCES: Final = (
             """
         ),
     ),
-    _Rule(
-        "preference",
-        signs(
-            """alérgi|alergia|allergi|intoler|intolér|vegan|végan|vegetar|végétar|celíac|liaque|diabétic|diabétiq|prefiero
-            |me gusta|me encanta|odio|detesto|no como|no bebo|no puedo|no soporto|favorit|préfèr|j'aime|j’aime|j'adore
-            |j’adore|déteste|je ne|préféré"""
-        ),
-        wording(
-            r"""
-            soy (?:\w+ ){0,2}(?:alérgic|intolerant|vegan|vegetarian|celíac|diabétic)\w*
-            tengo (?:\w+ ){0,2}(?:alergia|intolerancia|diabetes)\w*|(?:prefiero|odio|detesto)|me (?:gusta|encanta)n?
-            no (?:como|bebo|soporto|puedo (?:comer|beber|tomar))|mis? \w+ favorit\w+
-            je suis (?:\w+ ){0,2}(?:allergique|intolérante?|végane?|végétarien\w*|c(?:œ|oe)liaque|diabétique)
-            j'ai (?:une |des )?(?:allergie|intolérance)s?|je (?:préfère|déteste)|j'(?:aime|adore)|je n'aime pas
-            je ne (?:mange|bois|supporte) (?:pas|plus|jamais)|m(?:on|a|es) \w+ préférée?s?
-            """
-        ),
-    ),
+    _Rule("preference", *romance.PREFERENCE),
     _Rule(
         "preference",
         signs(
             """アレルギー|ベジタリアン|糖尿病|好き|嫌い|苦手|食べられ|飲めな|飲めま
-            |알레르기|알러지|채식|당뇨|좋아|싫어|못 먹|안 먹"""
+            |食べま|飲みま|ーガン|알레르기|알러지|채식|당뇨|불내증|좋아|싫어|못 먹|안 먹|못 마|안 마"""
         ),
         wording(
-            anywhere="""
+            anywhere=r"""
             アレルギー(?:が|な|で|持)|ベジタリアン(?:です|だ|なので)|糖尿病(?:です|な)
             (?:私|僕|俺)(?:は|も).{0,15}(?:好き|嫌い|苦手)|[がは](?:大)?(?:好き|嫌い|苦手)(?:です|だ|なの|なん|で、|。|$)
-            (?:食べられ|飲め)(?:ない|ません)
-            (?:알레르기|알러지)(?:가|예|에|이|있)|채식(?:주의|을|해)|당뇨(?:가|병)
-            (?:저는|나는|전|난) .{0,20}(?:좋아|싫어)|(?:못|안) 먹(?:어|습)
+            (?:食べられ|飲め)(?:ない|ません)|(?:食べ|飲み)ません(?!か|で)|(?:ヴィ|ビ)ーガン(?:です|だ|な)
+            (?:알레르기|알러지)\s?(?:가|예|에|이|있)|채식(?:주의|을|해)|당뇨(?:가|병)|불내증
+            (?:저는|나는|전|난) .{0,20}(?:좋아|싫어)|(?:못|안) (?:먹(?:어|습|고)|마셔|마십)
+            (?:^|[.!] |\n)(?:[가-힣]*[^은는이가도\s] )?[가-힣]+[을를] (?:정말 |아주 )?(?:좋아해|싫어해)
             """
         ),
     ),
@@ -267,35 +245,27 @@ _FACTS: Final = (
             """
         ),
     ),
-    _Rule(
-        "fact",
-        signs(
-            """me llamo|mi nombre|vivo|vivimos|trabajo|nací|tengo|mi |m'appelle|m’appelle|mon |ma |habite|je vis|je trav
-            |j'ai|j’ai"""
-        ),
-        wording(
-            r"""
-            me llamo|mi nombre es|(?:vivo|vivimos|trabajo|nací) (?:en|de|como|para|con)|tengo \d+ años
-            tengo (?:\w+ ){0,2}(?:hij[oa]s?|herman[oa]s?)
-            mi (?:espos[oa]|mujer|marido|novi[oa]|hij[oa]|madre|padre|herman[oa]|perr[oa]|gat[oa]|cumpleaños|jef[ea])
-            je m'appelle|mon nom est|j'habite|je (?:vis|travaille) (?:à|en|au|chez|pour|comme|dans)|j'ai \d+ ans
-            j'ai (?:\w+ ){0,2}(?:enfants?|fils|filles?|frères?|sœurs?)
-            m(?:on|a) (?:femme|mari|copain|copine|fils|fille|mère|père|frère|sœur|chien|chat|anniversaire|chef)
-            """
-        ),
-    ),
+    _Rule("fact", *romance.FACT),
     _Rule(
         "fact",
         signs(
             """名前|申し|言います|住んで|働いて|勤め|飼って|結婚して|妻|夫|母|父|息子|娘|姉|妹|兄|弟|犬|猫|私|僕|俺|うちの
-            |이름|라고|살|일해|일하|제 |내 |우리 """
+            |歳|才|出身|越し|をして|誕生日|です|이름|라고|살|일해|일하|제 |내 |우리 |저는|나는|이사|있어|키우|키워
+            |아내|남편|엄마|아빠"""
         ),
         wording(
-            anywhere="""
+            anywhere=r"""
             (?:私|僕|俺)の名前|と(?:申し|言い)ます|に住んで|で働いて|に勤めて|を.{0,6}飼って|結婚して(?:い|る|ます)
             (?:^|[。、！\n])(?:妻|夫|母|父|息子|娘|姉|妹|兄|弟|犬|猫)(?:の(?:名前|誕生日|年齢|仕事))?は
             (?:私|僕|俺)は.{0,12}(?:師|員|者|家|士|医|職|学生|エンジニア|デザイナー|歳|才|出身)(?:です|だ[。\n]|で、)
-            (?:私|僕|俺|うち)の(?:妻|夫|母|父|息子|娘|姉|妹|兄|弟|犬|猫|誕生日)
+            (?:私|僕|俺|うち)の(?:妻|夫|母|父|息子|娘|姉|妹|兄|弟|犬|猫|誕生日)|に引っ?越し(?:ました|た(?![いら]))
+            (?:^|[。、！\n])(?:今年)?\d{1,2}(?:歳|才)(?:です|で、|になりました)|出身(?:は|です)|(?:師|士|員)をして(?:い|お)
+            (?:^|[。、！\n])(?:誕生日は|(?:エンジニア|デザイナー|学生|主婦|会社員|公務員|看護師|教師|医師)(?:です|で、))
+            (?:娘|息子|子供|子ども|姉|妹|兄|弟|犬|猫)が.{0,3}(?:い|おり)ます(?!か)
+            (?:저는|나는|전|난) (?:올해 )?(?:\d{1,2}|[가-힣]{1,5})\s?살(?:이|입|인)|로 일(?:해|하고|합)
+            (?:저는|나는) [가-힣]{1,6}[사원자관생](?:예요|이에요|입니다)|로 이사(?:했|왔|갔)
+            (?:아들|딸|아이)[이가]? .{1,5} 있어요
+            (?:강아지|고양이)를 .{0,6}키(?:우|워)|(?:^|[.!] |\n)(?:아내|남편|엄마|아빠|아들|딸|여동생|남동생)[은는]\s
             (?:제|내) 이름은|(?:이)?라고 (?:합니다|해요)|에 살(?:아|고|아요)|에서 일(?:해|하)
             (?:제|우리|내) (?:아내|남편|엄마|아빠|어머니|아버지|아들|딸|언니|누나|형|오빠|동생|강아지|고양이|생일)
             """
@@ -319,7 +289,12 @@ _LEADS_IN: Final = regex(
 )
 """What may stand before a question: "Day 12: and\u2026", "Please tell me\u2026"."""
 
-_FIRST_WORD: Final = regex(r"[^\W\d_]+")
+_FIRST_WORDS: Final = regex(r"[^\W\d_]+(?: [^\W\d_]+){0,2}")
+_BEFORE_IT: Final = frozenset(
+    "in at for to with o a à al de di da do en em con com por per pour para sobre sur su avec dans chez".split()
+)
+"""What may stand before the question word: "In which…", "Sobre o que…"."""
+
 _QUESTION_WORDS: Final = frozenset(
     """what whats when where which who whom whose why how can could do does did is are am was were will would should
     shall may have has had
@@ -327,7 +302,9 @@ _QUESTION_WORDS: Final = frozenset(
     wie wieviel welche welcher welches welchen kann kannst könntest können darf soll sollte ist sind bin war hast habe
     hat haben weißt weisst erinnerst
     qué quién quiénes dónde cuándo cómo cuál cuáles cuánto cuánta cuántos cuántas
-    que qui quoi quel quelle quels quelles quand où comment pourquoi combien est""".split()
+    que qui quoi quel quelle quels quelles quand où comment pourquoi combien est qu
+    che chi cosa come dove quale quali qual quanto quanta quanti quante perché
+    quem onde quando como quanto quantos quantas""".split()
 )
 _CLAUSE_END: Final = regex(r"[，,。；;！!]|\.\s")
 _READ: Final = 1200
@@ -349,8 +326,10 @@ def only_asks(text: str) -> bool:
     question = stripped[_lead(stripped) :]
     if _HAN.search(question):
         return _CLAUSE_END.search(question) is None
-    first = _FIRST_WORD.match(question)
-    return first is not None and first[0].casefold() in _QUESTION_WORDS
+    found = _FIRST_WORDS.match(question)
+    words = found[0].casefold().split() if found else []
+    later = next((word for word in words if word not in _BEFORE_IT), "")
+    return not _QUESTION_WORDS.isdisjoint((*words[:1], later))
 
 
 def _lead(text: str) -> int:

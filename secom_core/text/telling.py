@@ -1,6 +1,7 @@
 """Whether words that would say what holds are told: "Tell me about my sister" and "And my sister?" tell nothing.
 
-Rules for orders and for questions without a mark, in English, German, Spanish, French, Chinese, Japanese and Korean.
+Rules for orders and for questions without a mark, in English, German, Spanish, French, Italian, Portuguese, Chinese,
+Japanese and Korean.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ _LEAD: Final = regex(
     re.I | re.X,
 )
 _NAMES: Final = regex(
-    r"""(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|m(?:on|a|es)|notre|nos)\s(?!(?:full\s)?name\b|nombre\b|nom\b)
+    r"""(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|m(?:on|a|es)|notre|nos|mi(?:[oae]|ei)|meus?|minhas?)\s
+        (?!(?:full\s)?name\b|nom(?:br)?e?\b)
     |lieblings|我|私|僕|俺|うち|妻|夫|母|父|息子|娘|姉|妹|兄|弟|犬|猫|제|내|우리""",
     re.I | re.X,
 )
@@ -36,7 +38,9 @@ _ORDERS: Final = regex(
     |what\s+about|how\s+about
     |schreibe?|erzähle?|sage?|gib|zeige?|fasse?|beschreibe?|erkläre?|hilf|mache?|suche?|finde|erstelle?|empfiehl|übersetze?
     |escribe|cuéntame|dime|háblame|resume|describe|explica|dame|muéstrame|recuérdame|traduce|busca
-    |écri[st]|raconte|dis|parle|résume|décris|explique|donne|montre|rappelle|traduis|cherche)(?:-moi)?\b(?!['’]s)
+    |écri[st]|raconte|dis|parle|résume|décris|explique|donne|montre|rappelle|traduis|cherche
+    |scrivi|dimmi|raccontami|parlami|riassumi|descrivi|spiega(?:mi)?|dammi|mostrami|ricordami|traduci|cerca
+    |escreva|conte|resuma|descreva|mostre|traduza|lembre|me\s(?:conte|diga|fale|lembre|explique))(?:-moi)?\b(?!['’]s)
     |(?:写|告诉|说说|介绍|总结|翻译|画|讲|给我|推荐|描述)
     |[^。！？\n]*(?:教えて|書いて|要約して|説明して|訳して)(?:ください|下さい|くれ|ほしい|欲しい)?(?:$|[。！？\n])
     |[^.!?\n]*(?:써|알려|요약해|설명해|말해)\s?(?:줘|주세요)""",
@@ -49,12 +53,18 @@ _ASKS: Final = regex(
     |(?:do|does|did|is|are|am|was|were|can|could|will|would|should|shall|has|may)\s
         (?:i|you|we|my|our|he|she|they|it|the|there|this|that)\b
     |(?:wie|wo|was|wann|wer|wem|wen|warum|wieso|welche\w*)\s(?!gesagt\b|mich\b|ich\b|wir\b|man\b|du\b)
-    |(?:qué|cuál|cómo|dónde|quién|cuándo|quels?|quelles?|où|comment|qui|pourquoi|est-ce\sque)\b""",
+    |(?:qué|cuál|cómo|dónde|quién|cuándo|quels?|quelles?|où|comment|qui|pourquoi|est-ce\sque
+        |dove|chi|quale?|quanti|(?:che\s)?cosa|come\s(?:si|sta|mai)|onde|quem|como|o\sque)\b""",
     re.I | re.X,
 )
 _ASKED_JUST_BEFORE: Final = regex(r"\b(?:do|did|should|shall|can|could|would|will|may|whether)\s$", re.I)
+_OF_ONESELF: Final = regex(
+    r"(?:ho|sono|tenho|sou|tengo|soy|j['’]ai|ai-je|habe\sich|bin\sich|am\sI|do\sI\shave)\b", re.I
+)
+"""How a question of oneself begins, with or without the words in another order."""
 _EASTERN: Final = regex("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 _ENDS: Final = frozenset("?？!.。！\n")
+_MARKS: Final = ("?", "？")
 _FEW: Final = 4
 """How many more words a question without a verb has: "And my brother in Ghent?"."""
 
@@ -68,7 +78,7 @@ def is_told(text: str, start: int, stop: int) -> bool:
         stop: where it ends.
     """
     begin, end = _clause(text, start, stop)
-    if _ASKED_JUST_BEFORE.search(text, begin, start):
+    if _ASKED_JUST_BEFORE.search(text, begin, start) or _is_asked(text, (begin, end), start, stop):
         return False
     if not _NAMES.match(text, start) or _NAMED.match(text, stop):
         return True
@@ -90,11 +100,22 @@ def _begins_at(text: str, begin: int) -> int:
     return found.end() if found else begin
 
 
+def _is_asked(text: str, clause: tuple[int, int], start: int, stop: int) -> bool:
+    """Whether what was found is a short question of its own, by the mark behind it: "Sono celiaca?"."""
+    begin, end = clause
+    if text[end : end + 1] not in _MARKS or len(text[stop:end].split()) > _FEW:
+        return False
+    opening = _begins_at(text, begin)
+    if _BREAK.search(text, start, stop):
+        return False
+    return opening == start or _OF_ONESELF.match(text, opening) is not None
+
+
 def _is_fragment(text: str, clause: tuple[int, int], stop: int) -> bool:
     """Whether a clause that begins with a name of somebody says no more of him, or asks in a few words."""
     begin, end = clause
     more = len(text[stop:end].split())
-    if text[end : end + 1] in ("?", "？"):
+    if text[end : end + 1] in _MARKS:
         return more <= _FEW
     alone = not text[:begin].strip() or text[:begin].rstrip()[-1] in _ENDS
     return more == 0 and alone and (end >= len(text.rstrip()) or text[end] in _ENDS)

@@ -271,6 +271,14 @@ OTHER_LANGUAGES: dict[str, dict[Standing, str]] = {
             A partir de ahora, usa el sistema métrico.
             Nunca me recomiendes carne.
             Llámame Pepe.
+            A partir de ahora respóndeme siempre de forma breve.
+            Por favor, contéstame siempre en español.
+            No me respondas nunca con emojis.
+            Tutéame, por favor.
+            Cada vez que te pida código, añade comentarios.
+            No vuelvas a recomendarme ese restaurante.
+            Deja de usar emojis.
+            Puedes llamarme Luci.
             """,
         "preference": """
             Soy alérgica a los frutos secos.
@@ -279,12 +287,20 @@ OTHER_LANGUAGES: dict[str, dict[Standing, str]] = {
             No puedo comer gluten.
             Me encanta el jazz.
             Mi color favorito es el verde.
+            No tomo lácteos.
+            Me da miedo volar.
+            Evito el azúcar.
             """,
         "fact": """
             Me llamo Lucía.
             Vivo en Sevilla.
             Tengo 34 años.
             Mi hermana es médica.
+            Soy enfermera en un hospital.
+            Soy de Bilbao.
+            Nos hemos mudado a Cádiz.
+            Mi pareja se llama Ana.
+            A partir de ahora trabajo en Seat.
             """,
         "": """
             Gracias, entendido.
@@ -292,6 +308,9 @@ OTHER_LANGUAGES: dict[str, dict[Standing, str]] = {
             Explícame la recursión.
             La reunión pasa al martes.
             Nunca llueve en julio.
+            Soy mejor que tú.
+            ¿Siempre llueve en Bilbao?
+            Es mejor no usar tanta sal.
             """,
     },
     "french": {
@@ -299,6 +318,13 @@ OTHER_LANGUAGES: dict[str, dict[Standing, str]] = {
             Réponds toujours en français.
             Désormais, utilise le système métrique.
             Appelle-moi Jo.
+            À partir de maintenant, je veux des réponses courtes.
+            Tutoie-moi.
+            N'utilise plus d'émojis.
+            Ne me recommande plus jamais ce restaurant.
+            Arrête de mettre des émojis.
+            Chaque fois que je te demande du code, ajoute des tests.
+            Tu peux m'appeler Cam.
             """,
         "preference": """
             Je suis allergique aux arachides.
@@ -307,18 +333,111 @@ OTHER_LANGUAGES: dict[str, dict[Standing, str]] = {
             Je ne mange pas de porc.
             J’adore le jazz.
             Mon plat préféré est la ratatouille.
+            Je ne peux pas manger de gluten.
+            J'évite le sucre.
+            J'ai horreur de la coriandre.
             """,
         "fact": """
             Je m'appelle Claire.
             J'habite à Lyon.
             J'ai 34 ans.
             Ma sœur est médecin.
+            On habite maintenant à Rennes.
+            Je suis infirmière au CHU.
+            Je travaille maintenant dans une clinique.
+            On a déménagé à Lille.
+            Je viens de Bretagne.
+            Désormais, j'habite à Rennes.
             """,
         "": """
             Merci, compris.
             Explique-moi la récursivité.
             La réunion est mardi.
             Il ne pleut jamais en juillet.
+            Je suis fatiguée.
+            Je suis allergique à quoi ?
+            Je viens de finir.
+            Le train ne passe plus.
+            Je suis le premier arrivé.
+            """,
+    },
+    "italian": {
+        "instruction": """
+            D'ora in poi rispondimi sempre in modo breve.
+            Rispondi sempre in italiano.
+            Non usare mai le emoji.
+            Dammi del tu.
+            Chiamami Giuly.
+            Non consigliarmi più quel ristorante.
+            Ogni volta che ti chiedo del codice, aggiungi i commenti.
+            """,
+        "preference": """
+            Sono allergica alle noci.
+            Non mangio carne.
+            Non posso mangiare glutine.
+            Preferisco il treno.
+            Mi piace il jazz.
+            Il mio colore preferito è il verde.
+            """,
+        "fact": """
+            Mi chiamo Giulia.
+            Abito a Roma.
+            Adesso viviamo a Genova.
+            Ho 34 anni.
+            Lavoro in una clinica.
+            Faccio l'infermiera.
+            Mia sorella è medico.
+            Ci siamo trasferiti a Genova.
+            Il mio compleanno è il 3 maggio.
+            """,
+        "": """
+            Grazie, ho capito.
+            Spiegami la ricorsione.
+            A cosa sono allergica?
+            Il lavoro in ufficio è noioso.
+            Sono stanca.
+            Parlami di mia sorella.
+            Sono celiaca?
+            Ho delle allergie?
+            A luglio non piove mai.
+            """,
+    },
+    "portuguese": {
+        "instruction": """
+            A partir de agora, responda sempre de forma breve.
+            Responda sempre em português.
+            Me chame de Bia.
+            Não me recomende mais esse restaurante.
+            Pare de usar emojis.
+            Sempre que eu pedir código, adicione comentários.
+            """,
+        "preference": """
+            Sou alérgica a nozes.
+            Tenho alergia a amendoim.
+            Não como carne.
+            Não posso comer glúten.
+            Prefiro o trem.
+            Eu gosto de jazz.
+            Minha cor favorita é verde.
+            """,
+        "fact": """
+            Meu nome é Beatriz.
+            Moro em Curitiba.
+            Agora moramos em Recife.
+            Tenho 34 anos.
+            Trabalho em uma clínica.
+            Sou enfermeira no hospital.
+            Minha irmã é médica.
+            A gente se mudou para Recife.
+            """,
+        "": """
+            Obrigada, entendi.
+            Explique a recursão.
+            A que sou alérgica?
+            O trabalho em equipe é importante.
+            Sou melhor do que ele.
+            Me fale sobre minha irmã.
+            Nunca chove em julho.
             """,
     },
     "japanese": {
@@ -326,47 +445,76 @@ OTHER_LANGUAGES: dict[str, dict[Standing, str]] = {
             いつも短く答えてください。
             これからは敬語を使ってください。
             ジョーと呼んでください。
+            絵文字は使わないでください。
+            これからは短めにお願いします。
+            英語で答えて。
             """,
         "preference": """
             ナッツアレルギーがあります。
             私は魚が苦手です。
             牛乳は飲めません。
             ジャズが大好きです。
+            私はヴィーガンです。
+            お酒は飲みません。
             """,
         "fact": """
             私の名前は花子です。
             大阪に住んでいます。
             銀行で働いています。
             うちの犬は三歳です。
+            34歳です。
+            看護師をしています。
+            東京に引っ越しました。
+            出身は大阪です。
+            娘が二人います。
+            エンジニアです。
             """,
         "": """
             ありがとう、わかりました。
             今何時ですか？
             会議は火曜日になりました。
             再帰を説明してください。
+            一緒に食べませんか？
+            東京に引っ越したいです。
+            会議は短くなりました。
             """,
     },
     "korean": {
         "instruction": """
             항상 짧게 대답해 주세요.
             앞으로는 존댓말로 말해 주세요.
+            이모티콘은 쓰지 마세요.
+            앞으로는 짧게 부탁해.
+            이제부터 존댓말로 해 주세요.
             """,
         "preference": """
             견과류 알레르기가 있어요.
             저는 재즈를 좋아해요.
             고기는 못 먹어요.
+            견과류 알레르기 있어요.
+            유당불내증이에요.
+            커피를 좋아해요.
+            나는 술을 안 마셔.
+                    저는 호두 알레르기가 있어요. 간식은 뭐가 좋을까요?
             """,
         "fact": """
             제 이름은 지우예요.
             부산에 살고 있어요.
             은행에서 일해요.
             제 딸은 다섯 살이에요.
+            저는 34살이에요.
+            간호사로 일해요.
+            부산으로 이사했어요.
+            남편은 의사예요.
             """,
         "": """
             고마워요, 알겠어요.
             지금 몇 시예요?
             회의는 화요일이에요.
             재귀를 설명해 주세요.
+            걱정하지 마세요.
+            지금부터 회의예요.
+            동생은 커피를 좋아해요.
             """,
     },
 }
@@ -427,6 +575,13 @@ BARE_QUESTIONS = """
     Tag 12: wogegen bin ich allergisch?
     Sag mir bitte, wo wohne ich?
     Hey, and what am I allergic to?
+    In which city do I live?
+    À quoi suis-je allergique ?
+    Qu'est-ce que je ne mange pas ?
+    Come mi chiamo?
+    Di che cosa abbiamo parlato ieri?
+    A que sou alérgica?
+    Sobre o que falamos ontem?
     """
 
 NO_BARE_QUESTIONS = """
@@ -442,6 +597,7 @@ NO_BARE_QUESTIONS = """
     我搬到成都了，有什么推荐的吗？
     Hi, I'm Bea, what can you do?
     So I moved to Porto, where should I eat?
+    A man asked me where I live, can you believe it?
     저는 호두 알레르기가 있어요. 간식은 뭐가 좋을까요?
     Siemens에 다녀요. 뭘 입을까요?
     """
