@@ -1,7 +1,7 @@
 """What a user asks of himself that he has told in other words: "What is my name?" after "I'm Katrin".
 
 Questions and statements of a name, an age, a home, a job and what somebody does not eat, in English, German, Spanish,
-French, Chinese, Japanese and Korean.
+French, Italian, Portuguese, Chinese, Japanese and Korean.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Final, Literal, get_args
 
 from .material import meant
 from .patterns import regex
+from .trades import TRADES
 from .wording import folded_case, is_signed, signs, wording
 
 Attribute = Literal["name", "age", "home", "job", "diet"]
@@ -22,19 +23,23 @@ _LONGEST: Final = 120
 _SIGNS: Final = signs(
     """name|called|call me|age|how old|live|living|move|home|job|work|profession|occupation|employ|living|do i do|allerg
     |eat|vegan|vegetarian|diet|food|heiß|heiss|alt bin|wohne|lebe|beruf|arbeit|esse|llamo|nombre|años|edad|vivo|trabajo
-    |profesión|dedico|alérgi|comer|appelle|nom|âge|habite|vis|travail|métier|mang|叫|名|多大|岁|几岁|歳|住|工作|上班|职业
+    |profesión|dedico|alérgi|comer|appelle|nom|âge|habite|vis|travail|métier|boulot|mang|chiamo|chamo|nome|anni|età|anos|idade|abito|moro|lavor|mestiere|occupo|trabalh
+    |emprego|profiss|vida|vita|évit|evit|alergi|celíac|dans la vie|叫|名|多大|岁|几岁|歳|住|工作|上班|职业
     |做什么|仕事|職業|働|过敏|吃|アレルギー|食べ|이름|몇 살|나이|살|직업|일|알레르기|먹"""
 )
 _LEAD: Final = (
-    r"^\W*(?:(?:and|so|ok|okay|hi|hello|hey|please|by the way|btw|wait|und|bitte|hallo|y|et|sag mal|dis-moi|dime"
+    r"^\W*(?:(?:and|so|ok|okay|hi|hello|hey|please|by the way|btw|wait|und|bitte|hallo|y|et|e|sag mal|dis-moi|dime"
+    r"|dimmi|ciao|olá|oi"
     r"|[^\W\d_]+ \d+)\b\W*)*(?:(?:can|could) you (?:please )?)?"
     r"(?:(?:tell|remind) me(?: again)?,? |do you (?:still |even )?(?:know|remember|recall),? "
     r"|(?:weißt|weisst) du (?:noch)?,? ?|(?:sabes|recuerdas|te acuerdas de) "
-    r"|(?:tu )?(?:sais|te souviens)(?:-tu)? (?:de |comment )?)?"
+    r"|(?:tu )?(?:sais|te souviens)(?:-tu)? (?:de |comment )?"
+    r"|(?:ti )?(?:ricordi|sai)(?: ancora)? |(?:você )?(?:lembra|sabe|se lembra)(?: d[eo])? )?"
 )
 _TAIL: Final = (
     r"(?:\W+(?:again|please|now|then|still|currently|right now|at the moment|today|by the way|though|anyway|actually"
     r"|noch|noch mal|nochmal|eigentlich|denn|jetzt|gerade|bitte|doch gleich|ahora|actualmente|por favor|déjà|maintenant"
+    r"|adesso|ora|attualmente|agora|hoje|atualmente"
     r"|actuellement|s'il te plaît|is|are))*\W*$"
 )
 
@@ -58,7 +63,8 @@ _ASKED: Final = {
             kennst du meinen namen|meinen namen
             (?:¿ ?)?c[óo]mo me llamo|(?:¿ ?)?cu[áa]l es mi nombre|mi nombre
             comment (?:est-ce que )?je m'appelle|(?:comment )?je m'appelle comment|je m'appelle
-            quel est mon (?:pré)?nom|mon (?:pré)?nom
+            quel est mon (?:pré)?nom|(?:c'est quoi )?mon (?:pré)?nom
+            come mi chiamo|(?:qual è )?il mio (?:nome|cognome)|(?:qual é )?o? ?meu (?:sobre)?nome|como (?:eu )?me chamo
             """,
             r"""
             我叫(?:什么|啥)|我的名字(?:是|叫)?(?:什么|啥|吗)|(?:记得|知道)我的名字|我姓什么
@@ -70,6 +76,7 @@ _ASKED: Final = {
             r"""
             how old am i|how old i am|what(?:'s|s| is) my age|my age
             wie alt bin ich|wie alt ich bin|mein alter|(?:¿ ?)?cu[áa]ntos años tengo|(?:¿ ?)?qu[ée] edad tengo|mi edad
+            quanti anni ho|che età ho|(?:qual è )?la mia età|quantos anos (?:eu )?tenho|(?:qual é )?a? ?minha idade
             quel âge (?:est-ce que )?(?:ai-je|j'ai)|j'ai quel âge|quel est mon âge|mon âge
             """,
             r"""
@@ -86,7 +93,9 @@ _ASKED: Final = {
             wo (?:wohne|lebe) ich|wo ich (?:jetzt )?(?:wohne|lebe)|in welche[mr] (?:stadt|ort|land) (?:wohne|lebe) ich
             (?:¿ ?)?d[óo]nde vivo|(?:¿ ?)?en qu[ée] (?:ciudad|país|pueblo) vivo
             où (?:est-ce que )?(?:j'habite|je vis|habité-je)|j'habite où
-            dans quelle ville (?:est-ce que )?(?:j'habite|je vis)
+            dans quelle ville (?:est-ce que )?(?:j'habite|je vis)|je vis où
+            dove (?:vivo|abito)|in (?:che|quale) (?:città|paese) (?:vivo|abito)
+            onde (?:é que )?(?:eu )?(?:moro|vivo)|em que (?:cidade|país) (?:eu )?(?:moro|vivo)
             """,
             r"""
             我(?:现在)?住在?(?:哪|什么)|我家在哪|(?:私|僕|俺)は?(?:今)?どこに住
@@ -104,7 +113,12 @@ _ASKED: Final = {
             (?:¿ ?)?d[óo]nde trabajo|(?:¿ ?)?(?:de|en) qu[ée] trabajo|(?:¿ ?)?a qu[ée] me dedico
             (?:¿ ?)?cu[áa]l es mi (?:trabajo|profesión)
             où (?:est-ce que )?je travaille|je travaille où|quel est mon (?:métier|travail|boulot)
-            que fais-je dans la vie
+            que fais-je dans la vie|je fais quoi (?:dans la vie|comme (?:métier|travail|boulot))
+            c'est quoi mon (?:métier|travail|boulot)
+            (?:dove|per chi|in che cosa) lavoro|che lavoro faccio|(?:qual è )?il mio (?:lavoro|mestiere)
+            (?:che )?cosa faccio (?:nella vita|di lavoro|per lavoro)|di (?:che )?cosa mi occupo
+            (?:onde|com o que|em que) (?:é que )?(?:eu )?trabalho|(?:qual é )?(?:o )?meu (?:trabalho|emprego)
+            (?:qual é )?(?:a )?minha profissão|o que (?:eu )?faço (?:da|na) vida
             """,
             r"""
             我(?:现在)?在(?:哪|什么).{0,4}(?:工作|上班)|我是?做什么(?:工作)?的?|我的(?:工作|职业)是什么
@@ -119,13 +133,24 @@ _ASKED: Final = {
             what (?:can't|cannot|can|don't|do|mustn't|shouldn't) i (?:not )?eat|what i (?:can't|cannot|don't) eat
             am i (?:an? )?(?:vegan|vegetarian|lactose intolerant|co?eliac|diabetic)
             what(?:'s| is| are) my (?:diet|dietary \w+)
+            (?:what|which) foods? (?:should|must|do) i (?:have to |need to )?avoid
+            what (?:should|must|do) i (?:have to |need to )?avoid eating
             (?:wogegen|gegen was) bin ich allergisch|wogegen ich allergisch bin
             was (?:darf|kann|esse) ich nicht(?: essen)?
             (?:habe ich|was sind meine|welche) allergien(?: habe ich)?
             bin ich (?:vegan|vegetarier(?:in)?|veganer(?:in)?)
+            (?:¿ ?)?qu[ée] (?:alimentos )?(?:debo|tengo que|debería) evitar(?: comer)?|(?:¿ ?)?qu[ée] no debo comer
+            (?:¿ ?)?(?:tengo|hay) (?:alguna alergia|algo que no (?:puedo|pueda) comer)
+            (?:¿ ?)?soy (?:celíac|vegan|vegetarian)[oa]
             (?:¿ ?)?a qu[ée] soy alérgic[oa]|(?:¿ ?)?qu[ée] no puedo comer|(?:¿ ?)?qu[ée] alergias tengo
             à quoi (?:est-ce que )?(?:suis-je|je suis) allergique|je suis allergique à quoi
-            qu'est-ce que je ne peux pas manger
+            qu'est-ce que je (?:ne )?(?:peux pas|dois (?:pas|éviter de)) manger
+            quels aliments (?:dois-je|je dois) éviter
+            (?:est-ce que )?(?:ai-je|j'ai) des allergies|(?:quelles sont )?mes allergies
+            a (?:che )?cosa sono allergic[oa]|(?:che )?cosa (?:non posso|devo evitare(?: di)?) ?mangiare
+            (?:che )?cosa devo evitare|(?:che )?allergie ho|ho (?:delle |qualche )?allergi[ae]|sono (?:celiac|vegan)[oa]
+            a qu[eê] (?:eu )?sou alérgic[oa]|(?:eu )?sou alérgic[oa] a qu[eê]|(?:o )?que (?:eu )?não posso comer
+            (?:o )?que (?:eu )?(?:preciso|devo|tenho que) evitar(?: comer)?|(?:eu )?tenho (?:alguma )?alergias?
             """,
             r"""
             我对(?:什么|哪些).{0,4}过敏|我不能吃(?:什么|哪些)|我(?:有)?什么(?:忌口|过敏)|我吃素吗
@@ -145,6 +170,7 @@ _SAID: Final = {
         it's me,? {_NAME}
         ich hei(?:ß|ss)e|mein name ist|nenne? mich|ich bin {_NAME}(?=[,.!(]| und\b|$)
         me llamo|mi nombre es|llám[ae]me|je m'appelle|mon nom est|appelle[sz]?-moi
+        mi chiamo|il mio nome è|chiamami|meu nome é|me chamo|me chame|mi nombre
         """,
         anywhere=r"""
         我叫|我姓|我的名字|叫我|称呼我|(?:私|僕|俺)の名前|と(?:申し|言い)ます|(?:と|って)呼んで
@@ -155,6 +181,7 @@ _SAID: Final = {
         r"""
         I(?:'m| am)(?: now| already)? \d{1,2}(?=[,.!]| years?| and\b| now\b|$)|I(?:'ve| have)? (?:just )?turned \d\d
         ich bin (?:jetzt |schon )?\d{1,2}|tengo \d+ años|j'ai \d+ ans
+        ho \d+ anni|tenho \d+ anos
         """,
         anywhere=r"我(?:今年|现在)[\d一二三四五六七八九十]|\d岁|\d(?:歳|才)|\d\s?살",
     ),
@@ -162,17 +189,21 @@ _SAID: Final = {
         r"""
         (?:I|we)(?:'m| am|'re| are|'ve| have)? (?:\w+ )?(?:live|living|moved) (?:in|to|into|near|at)|we moved
         (?:wohnen?|leben?) (?:ich|wir)|(?:ich|wir) (?:wohnen?|leben?)|\w*gezogen|(?:vivo|vivimos) en
-        (?:j'habite|je vis|nous habitons) (?:à|en|au|dans)
+        (?:j'habite|je vis|nous habitons|on habite|on vit|nous vivons) (?:\w+ )?(?:à|en|au|dans)|déménagé
+        (?:me|nos) (?:he |hemos )?(?:mudado|mudé|mudamos)|(?:mi sono|ci siamo) trasferit\w+
+        (?:viviamo|abito|abitiamo) \w+
+        vivo (?:\w+ )?(?:a|ad|em|no|na)|(?:moro|moramos|vivemos) (?:\w+ )?(?:em|no|na)|(?:me mudei|nos mudamos|se mudou)
         """,
         anywhere=r"我(?:现在)?住|家住|搬(?:到|去)|に住んで|に引っ?越し|에 살",
     ),
     "job": wording(
-        r"""
+        rf"""
         I(?:'m| am)? (?:(?:now|just|recently|currently|still) )?(?:work|working|teach) (?:at|as|for|in|with)|my job
-        I(?:'m| am) an? (?!(?:bit|little|lot|couple|few|big|huge|vegan|vegetarian|fan)\b)(?:\w+[\s-]){0,3}\w+
+        {TRADES}
+        I(?:'m| am) an? (?!(?:bit|little|lot|couple|few|big|huge|vegan|vegetarian|fan)\b)(?:\w+[\s-]){{0,3}}\w+
         (?:ich arbeite|arbeite ich)|mein (?:job|beruf)|ich bin (?-i:[A-ZÄÖÜ]\w+)(?: in| bei| an)
-        trabajo (?:en|de|como|para)
-        je travaille
+        trabajo (?:en|de|como|para)|je travaille|lavoro (?:\w+ )?(?:in|come|da|per|presso)
+        trabalho (?:\w+ )?(?:em|no|na|como|com|para|numa?)
         """,
         anywhere=r"""
         我在.{1,12}(?:工作|上班)|我是(?:一名|一个|个|做)|で働いて|に勤めて
@@ -184,7 +215,8 @@ _SAID: Final = {
         allerg\w*|intoleran\w*|vegan\w*|vegetari\w+|co?eliac|diabet\w+|I (?:can't|cannot|don't|do not) (?:eat|drink)
         \w*allergi\w*|\w*unverträglich\w*|ich (?:esse|vertrage|trinke) kein\w*|alérgic\w*|alergia\w*
         intolérant\w*|végé?t\w+|végan\w*
-        no (?:como|bebo|puedo comer)|je ne (?:mange|bois) pas
+        no (?:como|bebo|tomo|puedo (?:comer|tomar))|je ne (?:mange|bois) pas|je ne peux pas manger
+        intollerant\w*|celiac[oa]|non (?:mangio|bevo|posso mangiare)|não (?:como|bebo|posso comer)
         """,
         anywhere=r"""
         过敏|不耐|素食|吃素|我不(?:吃|喝)|アレルギー|ベジタリアン|(?:食べられ|飲め)(?:ない|ません)|알레르기

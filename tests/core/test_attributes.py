@@ -12,18 +12,25 @@ ANN = ("acme", "ann")
 ASKED: dict[Attribute, str] = {
     "name": """
         What is my name?|What's my name again?|Do you still know my name?|Can you tell me my name?|What am I called?
-        Wie heiße ich?|Weißt du noch, wie ich heiße?|¿Cómo me llamo?|Comment je m'appelle ?|我叫什么名字？
+        Wie heiße ich?|Weißt du noch, wie ich heiße?|¿Cómo me llamo?|Come mi chiamo?
+        Qual è il mio nome?|Qual é o meu nome?|Você lembra o meu nome?|Como eu me chamo?|C'est quoi mon prénom ?
+        Comment je m'appelle ?|我叫什么名字？
         私の名前は何ですか？|내 이름이 뭐야?""",
     "age": """
+        Quanti anni ho?|Quantos anos eu tenho?
         How old am I?|What's my age?|Do you remember how old I am?|Wie alt bin ich?|¿Cuántos años tengo?
         Quel âge ai-je ?|我今年多大了？|私は何歳ですか？|나 몇 살이야?""",
     "home": """
+        Dove vivo?|Dove abito adesso?|In che città vivo?|Onde eu moro?|Em que cidade eu moro?
         Where do I live?|Where do I live now?|Do you know where I live?|Which city do I live in?|Wo wohne ich?
         ¿Dónde vivo?|Où est-ce que j'habite ?|我住在哪里？|私はどこに住んでいますか？|제가 어디에 살죠?""",
     "job": """
+        Dove lavoro?|Che lavoro faccio?|Qual é o meu trabalho?|O que eu faço da vida?|Je fais quoi dans la vie ?
         What do I do for a living?|Where do I work?|What's my job?|Wo arbeite ich?|Was ist mein Beruf?|¿Dónde trabajo?
         Où est-ce que je travaille ?|我在哪里工作？|私の仕事は何ですか？|제 직업이 뭐예요?""",
     "diet": """
+        A cosa sono allergica?|Ho delle allergie?|Cosa non posso mangiare?|A que sou alérgica?|Tenho alguma alergia?
+        ¿Qué alimentos debo evitar?|¿Soy celíaca?|Quels aliments dois-je éviter ?|What foods should I avoid?
         What am I allergic to?|Do I have any allergies?|What can't I eat?|Am I vegetarian?|Wogegen bin ich allergisch?
         ¿A qué soy alérgica?|À quoi suis-je allergique ?|我对什么过敏？|私は何のアレルギーがありますか？""",
 }
@@ -32,15 +39,27 @@ OF_SOMETHING_ELSE = """
     What is my daughter's name?|What's my name on the server?|What is the name of my dog?|How old is my cat?
     Where does my sister live?|Where do I work out?|What do I do?|What do I do if the server is down?
     What can I eat in Rome?|My name is Katrin.|Where did I live before?|Where did I move the files?
-    What is my dog allergic to?|我妹妹叫什么名字？|私の妻の名前は何ですか？|Où habite ma sœur ?
+    What is my dog allergic to?|我妹妹叫什么名字？|私の妻の名前は何ですか？|Où habite ma sœur ?|Dove abita mia sorella?
+    Qual è il nome del mio cane?|Onde minha irmã mora?|What should I avoid on the road?
+    Come mi chiamo se cambio cognome?
     """
 
 TOLD: dict[Attribute, str] = {
-    "name": "Hi! I'm Katrin, I bought a house.|call me Kat|My name is Kim|我叫李明。|私の名前は花子です。",
-    "age": "I'm 34|I turned 35|I am 34 years old.|Ich bin 42 Jahre alt.|Tengo 34 años|J'ai 34 ans.|我今年三十岁。",
-    "home": "I moved to Ghent|we live in Rome|Ich wohne in Graz|Vivo en Sevilla|J'habite à Lyon|我住在杭州。",
-    "job": "I work at Meridian|I'm a nurse|Ich arbeite bei BMW|Trabajo en Seat|我在一家医院工作。|銀行で働いています。",
-    "diet": "I'm vegetarian|I'm allergic to nuts|Ich bin Vegetarierin|我对花生过敏。|I don't eat pork",
+    "name": """
+        Hi! I'm Katrin, I bought a house.|call me Kat|My name is Kim|我叫李明。|私の名前は花子です。|Mi chiamo Giulia.
+        Meu nome é Beatriz.""",
+    "age": """
+        I'm 34|I turned 35|I am 34 years old.|Ich bin 42 Jahre alt.|Tengo 34 años|J'ai 34 ans.|我今年三十岁。
+        Ho 34 anni.|Tenho 34 anos.""",
+    "home": """
+        I moved to Ghent|we live in Rome|Ich wohne in Graz|Vivo en Sevilla|J'habite à Lyon|我住在杭州。
+        On habite à Rennes|Ci siamo trasferiti a Genova|Moro em Curitiba""",
+    "job": """
+        I work at Meridian|I'm a nurse|Ich arbeite bei BMW|Trabajo en Seat|我在一家医院工作。|銀行で働いています。
+        Soy enfermera|Je suis infirmière|Faccio l'infermiera|Lavoro in banca|Trabalho em uma clínica""",
+    "diet": """
+        I'm vegetarian|I'm allergic to nuts|Ich bin Vegetarierin|我对花生过敏。|I don't eat pork|Non mangio carne
+        Não como carne""",
 }
 
 LONG = "Write the name of each milestone down, and name who lives with the work, the age and the job of each. " * 15
