@@ -23,16 +23,17 @@ _ORDINALS: Final = {
     word: place
     for place, words in enumerate(
         (
-            "first 1st erste ersten erster erstes primer primera primero premier première",
-            "second 2nd zweite zweiten zweiter zweites segundo segunda deuxième seconde",
-            "third 3rd dritte dritten dritter drittes tercer tercera tercero troisième",
-            "fourth 4th vierte vierten vierter viertes cuarto cuarta quatrième",
-            "fifth 5th fünfte fünften fünfter fünftes quinto quinta cinquième",
-            "sixth 6th sechste sechsten sechster sechstes sexto sexta sixième",
-            "seventh 7th siebte siebten siebter siebtes séptimo séptima septième",
-            "eighth 8th achte achten achter achtes octavo octava huitième",
-            "ninth 9th neunte neunten neunter neuntes noveno novena neuvième",
-            "tenth 10th zehnte zehnten zehnter zehntes décimo décima dixième",
+            "first 1st erste ersten erster erstes primer primera primero premier première"
+            " primo prima primeiro primeira",
+            "second 2nd zweite zweiten zweiter zweites segundo segunda deuxième seconde secondo seconda",
+            "third 3rd dritte dritten dritter drittes tercer tercera tercero troisième terzo terza terceiro terceira",
+            "fourth 4th vierte vierten vierter viertes cuarto cuarta quatrième quarto quarta",
+            "fifth 5th fünfte fünften fünfter fünftes quinto quinta cinquième ",
+            "sixth 6th sechste sechsten sechster sechstes sexto sexta sixième sesto sesta",
+            "seventh 7th siebte siebten siebter siebtes séptimo séptima septième settimo settima sétimo sétima",
+            "eighth 8th achte achten achter achtes octavo octava huitième ottavo ottava oitavo oitava",
+            "ninth 9th neunte neunten neunter neuntes noveno novena neuvième nono nona",
+            "tenth 10th zehnte zehnten zehnter zehntes décimo décima dixième decimo decima",
         ),
         1,
     )
@@ -42,16 +43,16 @@ _COUNTS: Final = {
     word: place
     for place, words in enumerate(
         (
-            "one eins uno un 一",
-            "two zwei dos deux 二",
-            "three drei tres trois 三",
-            "four vier cuatro quatre 四",
-            "five fünf cinco cinq 五",
+            "one eins uno un um 一",
+            "two zwei dos deux due dois 二",
+            "three drei tres trois tre três 三",
+            "four vier cuatro quatre quattro quatro 四",
+            "five fünf cinco cinq cinque 五",
             "six sechs seis 六",
-            "seven sieben siete sept 七",
-            "eight acht ocho huit 八",
-            "nine neun nueve neuf 九",
-            "ten zehn diez dix 十",
+            "seven sieben siete sept sette sete 七",
+            "eight acht ocho huit otto oito 八",
+            "nine neun nueve neuf nove 九",
+            "ten zehn diez dix dieci dez 十",
         ),
         1,
     )
@@ -62,7 +63,9 @@ _THING: Final = (
     r"|choice|alternative|recommendation|method|question|part|hint"
     r"|schritt(?:e?s)?|punkt(?:e?s)?|tipp|idee|vorschl[aä]g|übung|möglichkeit|weg|regel|gr[uü]nd|frage|variante"
     r"|paso|punto|opci[oó]n|consejo|sugerencia|ejercicio|manera|regla|pregunta"
-    r"|étape|conseil|idée|exercice|façon|règle|astuce|proposition)"
+    r"|étape|conseil|idée|exercice|façon|règle|astuce|proposition"
+    r"|passo|opzione|consiglio|suggerimento|esercizio|regola|domanda"
+    r"|ponto|opção|conselho|dica|ideia|sugestão|exercício|pergunta)"
 )
 """One item: "the first steps" and "second hand things" are not named by a place in a list."""
 _THINGS: Final = rf"(?:{_THING}(?:e?[sn]|e)|entries|list[ae]?)"
@@ -87,9 +90,9 @@ _KANA_THING: Final = (
 _HANGUL_THING: Final = " ?(?:방법|항목|단계|옵션|팁|제안|조언|질문|이유|아이디어|것)|[는가]|[?]|$"
 _BY_ORDINAL: Final = regex(
     rf"(?<!\w)(?:(?P<first>{'|'.join(_ORDINALS)})\b(?: [\w-]+)?? (?:{_THING}|{_OF_LIST})(?!\w)"
-    rf"|(?:last|final|letzte[nrs]?|últim[oa]|derni(?:er|ère)) {_AMONG} (?P<all>{'|'.join(_COUNTS)}|\d\d?)"
+    rf"|(?:last|final|letzte[nrs]?|[úu]ltim[oa]|derni(?:er|ère)) {_AMONG} (?P<all>{'|'.join(_COUNTS)}|\d\d?)"
     rf"(?:\W*\Z| (?:[\w-]+ )?{_THINGS}(?!\w))"
-    rf"|(?:number|no\.|nummer|nr\.|número|numéro|{_THING}) (?:#|no\.? ?|nr\.? ?)?"
+    rf"|(?:number|no\.|nummer|nr\.|número|numéro|numero|{_THING}) (?:#|no\.? ?|nr\.? ?)?"
     rf"(?P<number>{'|'.join(_COUNTS)}|\d\d?)(?![\w%]| ?[-/:.,]\d| (?-i:[A-Z])[a-z])"
     rf"|(?P<dotted>\d\d?)\. {_THING}(?!\w))"
     rf"|(?<!倒数)第(?P<han>{HAN_NUMBER}|\d\d?)(?:{_HAN_THING})"
@@ -107,6 +110,8 @@ _YOU_GAVE: Final = (
     rf"|(?: \w+){{0,2}} ha(?:st du|ben (?-i:Sie)) {_DU_GABST}"
     r"| que (?:me |nos )?(?:(?:recomend|mencion|nombr|list|aconsej)aste|sugeriste|diste|propusiste)"
     r"| que (?:me |nos )?has (?:recomendado|sugerido|dado|mencionado|nombrado|propuesto)"
+    r"| che (?:mi |ci )?(?:hai|avevi) (?:consigliat|suggerit|raccomandat|propost|dat|indicat|elencat|menzionat)[oaie]"
+    r"| que (?:você )?(?:me |nos )?(?:recomendou|sugeriu|indicou|deu|listou|mencionou|citou|propôs)"
     r"| que (?:tu|vous) (?:m['’]|nous )?(?:as|avez) (?:recommand|suggér|donn|propos|cit|conseill|mentionn)ée?s?"
 )
 _ON_LIST: Final = (
@@ -132,11 +137,12 @@ _GIVEN: Final = regex(
 )
 """A thing of any kind where the rest says that it was given, or is in a list: "the third book you recommended"."""
 _SIGNS: Final = signs(
-    f"{'|'.join(_ORDINALS)}|0|1|2|3|4|5|6|7|8|9|last|final|letzt|últim|derni|number|no.|numm|nr.|númer|numér|第|目|つめ|個め|点め|件め|번째"
+    f"{'|'.join(_ORDINALS)}|0|1|2|3|4|5|6|7|8|9|last|final|letzt|últim|derni|number|no.|numm|nr.|númer|numér|numer|第|目|つめ|個め|点め|件め|번째"
     "|step|option|point|item|tip|trick|thing|idea|suggestion|exercise|way|entry|reason|rung|rule|stage|bullet|choice"
     "|alternative|recommendation|method|question|part|hint|schritt|punkt|idee|vorschl|übung|möglichkeit|weg|regel|grund"
     "|gründ|frage|variante|paso|punto|opci|consejo|sugerencia|ejercicio|manera|regla|pregunta|étape|conseil|idée"
-    "|exercice|façon|règle|astuce|proposition|最后|最後|마지막"
+    "|exercice|façon|règle|astuce|proposition|opzion|consigli|suggeriment|esercizi|regol|domand|ponto|opção|conselho"
+    "|dica|sugest|exercíci|pergunt|最后|最後|마지막"
 )
 """One of these stands in whatever names an item; the expression is large, and seldom needed."""
 _HANGUL: Final = {word: place for place, word in enumerate("첫 두 세 네 다섯 여섯 일곱 여덟 아홉 열".split(), 1)}
@@ -165,7 +171,7 @@ _NO_ITEM: Final = wording(
     first (?:thing|one|question) (?:that )?(?:I|we|you) (?:ever )?(?:said|asked|told|talked|discussed|did)
     (?:my|meine|mi|ma) (?:very )?(?:first|erste|primera|première) (?:question|frage|pregunta)
     (?:erste[nrsm]?|zweite[nrsm]?|dritte[nrsm]?) (?:mal|tag|woche|monat|jahr|sitzung|termin|stock)
-    primera vez|première fois
+    primera vez|première fois|prima volta|primeira vez
     """,
     anywhere="第[一二三四五六七八九十\\d]+个?(?:次|天|周|星期|礼拜|年|回|月)|我的?第[一1]个问",
 ).search
@@ -186,7 +192,7 @@ _BREAK: Final = regex(r"^(?:#{1,6} |[^\s\-*•+・●○■◆#\d|>`])", re.M)
 def item_asked(query: str) -> int:
     """The place of the item that a question asks for, from 1 on, or `LAST`; 0 where it names none.
 
-    In English, German, Spanish, French, Chinese, Japanese and Korean.
+    In English, German, Spanish, French, Italian, Portuguese, Chinese, Japanese and Korean.
 
     Args:
         query: the question.
