@@ -1,6 +1,6 @@
 """The days that a text speaks of: dates as they are written, and days counted from its own.
 
-In English and Chinese; the usual forms in German, Spanish, French, Japanese and Korean too.
+In English and Chinese; the usual forms in German, Spanish, French, Italian, Portuguese, Japanese and Korean too.
 
 What is found serves as a hint for ranking: an expression that is missed costs nothing but that hint.
 """
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date, timedelta
+from itertools import chain
 from typing import Final, TypeAlias
 
 from .han import HAN_NUMBER, han_number, one_way
@@ -45,6 +46,7 @@ _COUNT: Final = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, rever
 _SHORT: Final = 200
 _OTHER_WORDS: Final = (
     *(" der ", " die ", " und ", " ich ", " wir ", " que ", " el ", " en ", " los ", " le ", " la ", " les ", " nous "),
+    *(" che ", " il ", " di ", " um "),
     *"のはを가이는을에",
 )
 """One of these stands in a text of more characters that is in a language other than English and Chinese."""
@@ -61,15 +63,26 @@ _OTHER_MONTHS: Final = {
         "german": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
         "spanish": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
         "french": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "italian": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+        "portuguese": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
     }.items()
 }
 _GERMAN: Final = tuple(_OTHER_MONTHS["german"])
-_ROMANCE: Final = (*_OTHER_MONTHS["spanish"], *_OTHER_MONTHS["french"])
-_GERMAN_MONTH, _ROMANCE_MONTH = (rf"(?P<month>{'|'.join(names)})\b" for names in (_GERMAN, _ROMANCE))
+_ITALIAN: Final = tuple(_OTHER_MONTHS["italian"])
+_ROMANCE: Final = tuple(
+    dict.fromkeys(
+        chain.from_iterable(_OTHER_MONTHS[language] for language in ("spanish", "french", "italian", "portuguese"))
+    )
+)
+_GERMAN_MONTH, _ITALIAN_MONTH, _ROMANCE_MONTH = (
+    rf"(?P<month>{'|'.join(names)})\b" for names in (_GERMAN, _ITALIAN, _ROMANCE)
+)
 _OTHER_WEEKDAYS: Final = {
     "german": "montag dienstag mittwoch donnerstag freitag samstag sonntag".split(),
     "spanish": "lunes martes miércoles jueves viernes sábado domingo".split(),
     "french": "lundi mardi mercredi jeudi vendredi samedi dimanche".split(),
+    "italian": "lunedì martedì mercoledì giovedì venerdì sabato domenica".split(),
+    "portuguese": "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo".split(),
 }
 
 _IN_CAPITALS: Final = tuple(month.capitalize() for month in _MONTHS)
@@ -107,7 +120,8 @@ _SELDOM: Final = tuple(
         (_GERMAN, True, rf"(?<=[\w,] )(?P<day>\d{{1,2}})\. {_GERMAN_MONTH}(?: {_YEAR})?"),
         (_GERMAN, False, rf"\b(?:[Ii]m|[Ss]eit|[Ll]etzten) {_GERMAN_MONTH}(?: {_YEAR})?"),
         (_ROMANCE, True, rf"\b(?P<day>\d{{1,2}})(?:er)?(?: de)? {_ROMANCE_MONTH}(?:(?: del?)? {_YEAR})?"),
-        (_ROMANCE, False, rf"\b(?:[Ee]n|[Dd]esde|[Dd]epuis) {_ROMANCE_MONTH}(?:(?: del?)? {_YEAR})?"),
+        (_ROMANCE, False, rf"\b(?:[Ee][nm]|[Dd]esde|[Dd]epuis) {_ROMANCE_MONTH}(?:(?: del?)? {_YEAR})?"),
+        (_ITALIAN, False, rf"\b(?:[Aa]d?|[Ii]n|[Dd]a|[Ll]o scorso) {_ITALIAN_MONTH}(?: (?:del )?{_YEAR})?"),
         (_MONTHS, True, rf"\b{_DAY}(?: of)? {_SMALL_MONTH}(?:,? {_YEAR})?"),
         (_MONTHS, True, rf"\b{_SMALL_MONTH} {_DAY}\b(?![:\d])(?:,? {_YEAR})?"),
     )
@@ -145,8 +159,9 @@ WEEKDAY_NUMBERS: Final = {
 
 _ANY_WEEKDAY: Final = {language: rf"(?P<{language}>{'|'.join(names)})\b" for language, names in _OTHER_WEEKDAYS.items()}
 _OTHER_WEEKDAY: Final = regex(
-    rf"\b(?:am|(?:letzte|vorige)[nm]) {_ANY_WEEKDAY['german']}|\bel {_ANY_WEEKDAY['spanish']}"
-    rf"|\b{_ANY_WEEKDAY['french']} dernier\b",
+    rf"\b(?:am|(?:letzte|vorige)[nm]) {_ANY_WEEKDAY['german']}|\bel (?:pasado )?{_ANY_WEEKDAY['spanish']}(?: pasado\b)?"
+    rf"|\b{_ANY_WEEKDAY['french']} dernier\b|\b{_ANY_WEEKDAY['italian']} (?:scors|passat)[oa]\b"
+    rf"|\bn[ao] (?:últim[ao] )?{_ANY_WEEKDAY['portuguese']}(?: passad[ao]\b)?",
     re.I,
 )
 _OTHER_WEEKDAY_SIGNS: Final = tuple(name for names in _OTHER_WEEKDAYS.values() for name in names)
@@ -203,12 +218,13 @@ _RELATIVE: Final = tuple(
 _SELDOM_RELATIVE: Final = tuple(
     (signs(listed), wording(phrases, anywhere=anywhere), period, back)
     for listed, phrases, anywhere, period, back in (
-        ("heute|hoy|aujourd|今日|今朝|오늘", "heute|hoy|aujourd'hui", "今日|今朝|오늘", _day, 0),
+        ("heute|hoy|aujourd|oggi|hoje|今日|今朝|오늘", "heute|hoy|aujourd'hui|oggi|hoje", "今日|今朝|오늘", _day, 0),
         (
-            "gestern|ayer|hier|昨日|昨夜|きのう|ゆうべ|어제",
+            "gestern|ayer|hier|ieri|ontem|昨日|昨夜|きのう|ゆうべ|어제",
             # "Hier" is "here" in German.
             r"""
-            gestern|ayer
+            gestern|ayer|(?<!altro\s)ieri|ontem|(?<!avant-)hier(?= (?:soir|matin)\b)
+            (?:on (?:a|avait|y|parlait|discutait)|a-t-on|ai-je|t'ai|m'as|quoi|qu'est-ce)\b.{0,80}(?<!avant-)\bhier
             (?:nous|vous|tu|avons|j'ai)\b.{0,80}(?<!avant-)\bhier|hier\b.{0,80}\b(?:nous|vous|tu|avons|j'ai)
             """,
             "昨夜|(?<![ぁ-ん])(?:きのう|ゆうべ)|어제",
@@ -216,32 +232,49 @@ _SELDOM_RELATIVE: Final = tuple(
             1,
         ),
         (
-            "vorgestern|anteayer|avant|一昨|おと|그저",
-            "vorgestern|anteayer|avant-hier",
+            "vorgestern|anteayer|avant|altro ieri|anteontem|一昨|おと|그저",
+            "vorgestern|anteayer|avant-hier|l'altro ieri|anteontem",
             "一昨日|おととい|그저께",
             _day,
             2,
         ),
-        ("diese|esta|cette|今週|이번", "diese woche|esta semana|cette semaine", r"今週|이번\s?주(?!말)", _week, 0),
         (
-            "woche|semana|semaine|先週|지난|저번",
-            "(?:letzte|vorige)[nr]? woche|semana pasada|semaine dernière",
+            "diese|esta|cette|今週|이번",
+            "diese woche|esta semana|cette semaine|questa settimana",
+            r"今週|이번\s?주(?!말)",
+            _week,
+            0,
+        ),
+        (
+            "woche|semana|semaine|settimana|先週|지난|저번",
+            r"""
+            (?:letzte|vorige)[nr]? woche|semana pasada|semaine dernière|settimana (?:scorsa|passata)|scorsa settimana
+            semana passada
+            """,
             r"先週|(?<!지)(?:지난|저번)\s?주(?!말)",
             _week,
             1,
         ),
-        ("diesen|este|ce mois|今月|이번", "diesen monat|este mes|ce mois-ci", r"今月|이번\s?달", _month, 0),
         (
-            "monat|mes|mois|先月|지난|저번",
-            "(?:letzte|vorige)[nm] monat|mes pasado|mois dernier",
+            "diesen|este|ce mois|今月|이번",
+            "diesen monat|este mes|ce mois-ci|questo mese|este mês",
+            r"今月|이번\s?달",
+            _month,
+            0,
+        ),
+        (
+            "monat|mes|mois|mês|先月|지난|저번",
+            "(?:letzte|vorige)[nm] monat|mes pasado|mois dernier|mese (?:scorso|passato)|scorso mese|mês passado",
             r"先月|(?<!지)(?:지난|저번)\s?달",
             _month,
             1,
         ),
-        ("dieses|este|cette|올해", "dieses jahr|este año|cette année", "올해", _year, 0),
+        ("dieses|este|cette|올해|quest", "dieses jahr|este (?:año|ano)|cette année|quest'anno", "올해", _year, 0),
         (
-            "jahr|año|année|l'an|l’an|昨年|작년",
-            "(?:letzte|vorige)[sm] jahr|año pasado|année dernière|l'an dernier",
+            "jahr|año|année|l'an|l’an|ano passado|anno|昨年|작년",
+            r"""
+            (?:letzte|vorige)[sm] jahr|año pasado|année dernière|l'an dernier|anno scorso|scorso anno|ano passado
+            """,
             "(?<!一)昨年|(?<!재)작년",
             _year,
             1,

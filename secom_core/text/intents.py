@@ -1,6 +1,7 @@
 """Questions about the conversation itself, and questions that cannot be read alone.
 
-Rules for English, German, Chinese and Japanese; for questions about the conversation in Spanish, French and Korean too.
+Rules for English, German, Chinese and Japanese; for questions about the conversation in Spanish, French, Italian,
+Portuguese and Korean too.
 Such a question shares no word with what answers it: "What did we talk about last time?" is answered by the last
 session, whatever that was about.
 """
@@ -12,6 +13,7 @@ from itertools import chain
 from typing import Final, Literal
 
 from .attributes import Attribute, attribute_asked
+from .conversation_words import CONVERSATION_WORDS
 from .han import one_way
 from .korean import without_talk
 from .patterns import regex
@@ -35,8 +37,13 @@ _LAST: Final = wording(
     (?:worüber|wovon|was)\b.{0,30}\bwir\b.{0,40}\b(?:gesprochen|geredet|besprochen|unterhalten|gemacht|dran)
     (?:wo|womit) (?:waren|sind) wir|stehen\s*geblieben
     (?:letzte|vorige)[mns]? (?:mal|sitzung|gespräch|unterhaltung|thema|chat)
-    la última vez|de qué (?:hablamos|estábamos hablando)|dónde (?:nos quedamos|lo dejamos)
-    la dernière fois|de quoi (?:avons-nous|on a|avions-nous) parlé|où en étions-nous
+    la última vez|de qué (?:hablamos|estábamos hablando)|dónde (?:nos quedamos|lo dejamos)|(?:en )?qué habíamos quedado
+    última (?:conversación|charla|sesión)|dernière (?:conversation|discussion|session)|où (?:on )?en (?:étions|était)
+    la dernière fois|de quoi (?:avons-nous|on a|avions-nous|on avait|a-t-on) parlé|on en était où
+    (?:l'ultima|la scorsa) (?:volta|conversazione|chat)|ultima (?:conversazione|chat)|dove (?:eravamo|siamo) rimasti
+    di (?:che )?cosa (?:abbiamo parlato|stavamo parlando)
+    última (?:vez|conversa) que (?:falamos|conversamos)|[dn]a última vez|última conversa|onde (?:paramos|ficamos)
+    (?:do|sobre o) que (?:falamos|conversamos|estávamos falando|a gente (?:falou|conversou))
     """,
     anywhere=r"""
     (?:前回|この前|この間).{0,12}(?:話|何|どこ)|どこまで(?:話|やり)|(?:지난번|저번)(?!\s?[주달]).{0,15}(?:이야기|얘기|무슨|뭐)|어디까지
@@ -48,11 +55,12 @@ _BEFORE_LAST: Final = wording(
     r"""
     (?:time|session|conversation|chat) before (?:the )?last|last but one (?:time|session|conversation|chat)
     vorletzte[mnrs]? (?:mal|sitzung|gespräch|unterhaltung|chat)
-    penúltima (?:vez|conversación|sesión|charla)|avant-dernière (?:fois|conversation|discussion|session)
+    pen[uú]ltima (?:vez|conversación|sesión|charla|conversa|volta|conversazione|chat)
+    avant-dernière (?:fois|conversation|discussion|session)
     """,
     anywhere="上上次|上上回|前々回|지지난번|저저번",
 ).search
-_BEFORE_LAST_SIGNS: Final = signs("before|last but|vorletzt|penúlt|avant-derni|上上|前々|지지난|저저")
+_BEFORE_LAST_SIGNS: Final = signs("before|last but|vorletzt|penúlt|penult|avant-derni|上上|前々|지지난|저저")
 _FIRST: Final = wording(
     r"""
     first (?:time|session|conversation|chat|discussion|talk|topic|message|question|thing) (?:\w+ )?(?:we|I|you|of)
@@ -63,6 +71,7 @@ _FIRST: Final = wording(
     (?:zuerst|zu(?:m)? beginn|(?:ganz )?am anfang)\b.{0,20}\b(?:gesprochen|geredet|besprochen|gesagt|erzählt|gefragt)
     primera (?:vez|conversación|sesión|charla|pregunta)
     première (?:fois|conversation|discussion|session|question)
+    prima (?:volta|conversazione|chat|domanda)|primeira (?:vez|conversa|pergunta)
     """,
     anywhere=r"""
     (?:第一次|最开始|最開始|最初|一开始|一開始).{0,6}(?:聊|说|說|讲|講|谈|談|讨论|討論|对话|對話|问|問)
@@ -91,10 +100,17 @@ _SAID: Final = wording(
     (?:worüber|wovon|was)\b.{0,60}\b(?:gesprochen|geredet|besprochen|unterhalten|gesagt|erzählt|geschrieben|gefragt)
     was hab\w* (?:ich|wir)\b.{0,60}\b(?:gemacht|getan|erlebt)|wie (?:war|waren|lief|liefen)
     was (?:war|ist)\b|fass\w* .{0,60}\bzusammen
-    (?:de|sobre) qué (?:hablamos|charlamos|hablábamos|hablé)|qué (?:te )?(?:dije|dijiste|conté|comenté|pasó|comentamos)
+    (?:de|sobre) qué (?:hablamos|charlamos|hablábamos|hablé|estuvimos)|qué (?:te )?(?:dije|dijiste|conté|comenté|pasó)
+    qué (?:te )?(?:comentamos|hablamos|discutimos|pregunté|pedí)|resum[ei]\w*|résume[sz]?|riassumi|resum[ae]
     qué (?:hice|hicimos)|cómo (?:fue|estuvo|estuvieron|me fue|nos fue|la pasé|lo pasé)|comment (?:était|s'est passé)\w*
-    de quoi (?:avons-nous|avions-nous|on a|a-t-on|nous avons|ai-je)|qu'(?:ai-je|avons-nous|est-ce que|est-il)
-    que s'est-il passé
+    de quoi (?:avons-nous|avions-nous|on|a-t-on|avait-on|nous avons|ai-je|est-ce qu'on|parlions|discutions|parlait-on)
+    qu'(?:ai-je|avons-nous|est-ce que|est-ce qu'on|est-il)|(?:on a|on avait|nous avons|j'ai) \w+ (?:de )?quoi
+    on (?:parlait|discutait) de quoi|que s'est-il passé|que (?:t'ai-je|m'as-tu) \w+
+    di (?:che )?cosa (?:abbiamo|avevamo|parlavamo|discutevamo|stavamo|si parlava)|com'è andat[oa]|com'era
+    (?:che )?cosa (?:ti |mi |ci )?(?:ho|hai|abbiamo|avevo|avevamo|è) (?:detto|raccontato|chiesto|scritto|fatto|successo)
+    (?:do|sobre o|o) que (?:eu |você |nós |a gente )?(?:te |me )?(?:fal(?:amos|ei|ou|ávamos)|convers(?:amos|ou|ávamos))
+    o que (?:eu |você |nós |a gente )?(?:te |me )?(?:disse|contei|perguntei|pedi|comentei|discutimos|fizemos|fiz)
+    o que aconteceu|como foi
     """,
     anywhere=r"""
     (?:聊|说|說|讲|講|谈|談|讨论|討論)(?:了|过|過|到)?(?:些|的(?:都?是)?)?(?:什么|什麼|哪些|啥)|(?:发|發)生了?(?:什么|什麼)
@@ -109,6 +125,7 @@ _SAID: Final = wording(
 """What was said, or happened; with a day it asks for what was said on that day, where it tells nothing else."""
 
 _DAY_SIGNS: Final = signs(
+    "ieri|ontem|oggi|hoje|settiman|giorn|scors|passad|mês|há |em |ad |da |lunedì|"
     "0|1|2|3|4|5|6|7|8|9|day|week|month|year|ago|night|morning|in |since|during|last|gestern|heute|tag|mittwoch|woche"
     "|monat|jahr|im |seit|ayer|hoy|semana|mes|año|el |en |desde|hier|jourd|semaine|mois|anné|an |dernier|depuis"
     "|my |our |mi |mon |mein|unser|early|mid|end|anfang|mitte|mediados|principios|finales|fin |début|christmas|noël"
@@ -130,6 +147,8 @@ _USER: Final = wording(
     (?:alles|etwas)\b.{0,20}\büber mich
     qué (?:sabes|recuerdas) (?:de|sobre|acerca de) mí|quién soy
     que (?:sais|te rappelles)-tu (?:de|sur|à propos de) moi|qui suis-je|qu'est-ce que tu sais (?:de|sur) moi
+    (?:che )?cosa (?:sai|ricordi|ti ricordi) (?:di|su(?: di)?) me|chi sono io|quem (?:sou eu|eu sou)
+    o que (?:você )?(?:sabe|lembra) (?:de|sobre) mim|tu (?:sais|te souviens de) quoi (?:de|sur) moi
     """,
     anywhere=r"""
     (?:私|僕|俺)(?:のこと|について).{0,10}(?:何|知って|覚えて)|(?:私|僕|俺)は誰|(?:나|저)에 대해|(?:내가|제가) 누구
@@ -139,39 +158,6 @@ _USER: Final = wording(
 ).search
 _LONGEST: Final = 160
 """How many characters a question about the conversation has at most."""
-
-_CONVERSATION_WORDS: Final = {
-    "english": """
-        last time session conversation chat talk talked discuss discussed discussion speak spoke stop stopped leave
-        left previous previously prior continue carry pick resume know remember recall remind learn learned told tell
-        profile summarise summarize describe cover covered get end something anything everything thing things topic
-        much far actual already please recap go say said mention mentioned ask asked write wrote happen happened
-        first begin began start started message question done like
-        """,
-    "german": """
-        letztes letzten letzter letzte voriges vorigen mal sitzung gespräch unterhaltung thema chat gesprochen
-        geredet besprochen unterhalten getan erlebt lief stehen geblieben stehengeblieben
-        weiter weitermachen mach machen weißt kennst erinnerst
-        beschreib alles etwas bitte gemacht worüber wovon worum ging dran zuletzt eigentlich fass zusammen lass
-        beim gemerkt sagen sag erzähl erzählt haben habe hast hat kannst kann womit unser unserem unseren unserer
-        gesagt geschrieben gefragt los passiert ist war vorletztes vorletzten vorletzter
-        vorletztem vorletzte erste ersten erstes erster erstem allererste allererstes
-        anfang beginn zuerst nachricht frage ganz
-        """,
-    "spanish": """
-        mí sobre acerca qué última vez hablamos hablar hablando
-        estábamos hablado sesión conversación charla tema quedamos dejamos dejar
-        sabes saber recuerdas recordar soy dime todo algo continuar seguimos dije dijiste conté comenté comentamos
-        charlamos hablé pasó primera penúltima pregunta hice hicimos cómo fue estuvo
-        """,
-    "french": """
-        a on quoi dernière fois parlé parler parlions
-        séance session conversation discussion sujet sais savoir rappelles étions
-        suis dis tout quelque chose continuer reprendre propos dit raconté discuté passé première question fait
-        comment était avant-dernière avant
-        """,
-}
-"""Words of questions about a conversation, by language."""
 
 _CONVERSATION_HAN: Final = frozenset(
     one_way(
@@ -217,6 +203,7 @@ _PAST: Final = wording(
     in the past|back then|prior
     früher\w*|vorher\w*|zuvor|ursprünglich\w*|zuerst|anfangs|damals|erste[nrsm]?|ehemalig\w*
     antes|anterior\w*|al principio|original\w*|solía\w*|primer[oa]?
+    prima (?:vivevo|abitavo|lavoravo|facevo|ero|avevo)|\w+(?:avo|evo|ivo|ava|eva) (?:\w+ )?prima|antigamente
     avant|autrefois|auparavant|au début|initial\w*|précédent\w*|ancien\w*|premi(?:er|ère)
     """,
     anywhere="以前|之前|原来|原先|最初|当初|曾经|一开始|前は|(?<!年)前の(?:仕事|職|会社|家|住所|部屋|車|電話|番号|学校)|もともと|元々|かつて|昔|예전|이전|원래|처음|전에|당초",
@@ -258,6 +245,12 @@ _OF_REPLIES: Final = wording(
     (?:has|habías) (?:recomendado|sugerido|dicho|aconsejado|propuesto|explicado|dado|mencionado|calculado|escrito)
     según (?:tú|tu \w+)|(?:de|en) tu (?:lista|tabla|consejo|respuesta|comparación|ejemplo)
     (?:tu|vous) (?:m'|me |nous |l')?(?:as|avez|avais|aviez) (?:bien |déjà |aussi )?(?:\w+é|dit|fait|écrit|prévenu)e?s?
+    (?:était|étaient|étai[st] quoi|rappelle-moi) (?:ton|tes|votre|vos|ta) \w+|(?:fue|era|eran|fueron) tus? \w+
+    (?:hai|avevi|avete) (?:\w+ )?(?:consigliat|suggerit|raccomandat|propost|spiegat|dat|indicat|menzionat|elencat)[oaie]
+    (?:hai|avevi|avete) (?:detto|scritto|mostrato|calcolato|citato)|(?:era|erano) (?:il|la|i|le) tu[oae]i? \w+
+    você (?:\w+ )?(?:recomendou|sugeriu|indicou|disse|aconselhou|propôs|explicou|deu|mencionou|escreveu|calculou|listou)
+    você (?:\w+ )?(?:tinha|havia) (?:recomendado|sugerido|indicado|dito|explicado|dado)
+    (?:era|foi|eram) (?:a|o)s? suas? \w+
     (?:as|avais)-tu (?:bien |déjà )?(?:\w+é|dit|fait|écrit|prévenu)e?s?
     (?:avez|aviez)-vous (?:bien |déjà )?(?:\w+é|dit|fait|écrit|prévenu)e?s?
     """,
@@ -280,6 +273,8 @@ _AGAIN: Final = wording(
     noch\s*mal|(?:doch|noch) gleich|erinnere? mich (?:an|daran)|(?:was|wer|wie|wo|wann|welche[nmrs]?) war das noch
     hab\w* (?:\w+ ){0,3}vergessen
     recuérdame|cómo era (?:eso|lo)|se me (?:ha )?(?:olvid|borr)\w+|no me acuerdo
+    ricordami|(?:non )?(?:mi )?ricordo più|non (?:mi )?ricordo|ho dimenticato|come si chiamava
+    me (?:lembra|lembre|relembr[ae])|lembra-me|esqueci|não (?:me )?lembro|como se chamava
     rappelle[sz]?-moi|j'ai oublié|je ne (?:me souviens|sais) plus
     """,
     anywhere=r"""
@@ -328,13 +323,13 @@ def _tells_of_others(query: str) -> bool:
     """Whether there are content words that are not about a conversation, in each language that it may be in."""
     if any("\u4e00" <= letter <= "\u9fff" and letter not in _CONVERSATION_HAN for letter in one_way(query)):
         return True
-    said = ({term for term in terms(query, language=each) if term.isascii()} for each in _CONVERSATION_WORDS)
+    said = ({term for term in terms(query, language=each) if term.isascii()} for each in CONVERSATION_WORDS)
     return all(words - _conversation_terms() for words in said)
 
 
 @cache
 def _conversation_terms() -> frozenset[str]:
-    listed = (terms(words, language=language) for language, words in _CONVERSATION_WORDS.items())
+    listed = (terms(words, language=language) for language, words in CONVERSATION_WORDS.items())
     return frozenset(chain.from_iterable(listed))
 
 
@@ -354,7 +349,7 @@ def leans(query: str) -> bool:
 def asks_of_replies(query: str) -> bool:
     """Whether a question is about what the assistant has told, such as what it recommended.
 
-    In English, German, Spanish, French, Chinese, Japanese and Korean.
+    In English, German, Spanish, French, Italian, Portuguese, Chinese, Japanese and Korean.
     """
     return len(query) <= _LONG and _OF_REPLIES(query) is not None
 
@@ -362,7 +357,7 @@ def asks_of_replies(query: str) -> bool:
 def asks_again(query: str) -> bool:
     """Whether a question asks for something once more, which the user or the assistant may have told.
 
-    In English, German, Spanish, French, Chinese, Japanese and Korean.
+    In English, German, Spanish, French, Italian, Portuguese, Chinese, Japanese and Korean.
     """
     return len(query) <= _LONG and _AGAIN(query) is not None
 
@@ -370,6 +365,6 @@ def asks_again(query: str) -> bool:
 def asks_of_the_past(query: str) -> bool:
     """Whether a question is about what was so before what is so now.
 
-    In English, German, Spanish, French, Chinese, Japanese and Korean.
+    In English, German, Spanish, French, Italian, Portuguese, Chinese, Japanese and Korean.
     """
     return len(query) <= _LONG and _PAST.search(_EVER.sub("", query)) is not None

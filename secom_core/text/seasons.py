@@ -1,5 +1,5 @@
 """Times that a question counts from its own day beyond those of `secom_core.text.dates`: seasons, weekends, more of
-the past, in English, German, Spanish, French, Chinese and Japanese.
+the past, in English, German, Spanish, French, Chinese and Japanese; days counted back in Italian and Portuguese too.
 
 Seasons are those of the north, by whole months: spring begins on 1 March.
 """
@@ -68,27 +68,34 @@ _SIGN_WEEKDAY: Final = regex(
     rf"{_NOT_NEXT}(?:(?P<last>上个?|上個?)?(?:这个?|這個?|本)?(?:周|週|星期|礼拜|禮拜)(?P<day>[一二三四五六日天])"
     r"|(?P<before>先週の?)?(?P<kanji>[月火水木金土日])曜日?)"
 )
-_NUMBERS: Final = {
-    name: number
-    for names in (
-        "one two three four five six seven eight nine ten eleven twelve",
-        "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
-        "un dos tres cuatro cinco seis siete ocho nueve diez once doce",
-        "un deux trois quatre cinq six sept huit neuf dix onze douze",
-        "一 二 三 四 五 六 七 八 九 十 十一 十二",
-    )
-    for number, name in enumerate(names.split(), 1)
-} | {"einem": 1, "einer": 1, "una": 1, "une": 1, "两": 2, "兩": 2, "ein paar": 3, "quelques": 3, "unos": 3, "unas": 3}
+_NUMBERS: Final = (
+    {
+        name: number
+        for names in (
+            "one two three four five six seven eight nine ten eleven twelve",
+            "ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+            "un dos tres cuatro cinco seis siete ocho nueve diez once doce",
+            "un deux trois quatre cinq six sept huit neuf dix onze douze",
+            "un due tre quattro cinque sei sette otto nove dieci undici dodici",
+            "um dois três quatro cinco seis sete oito nove dez onze doze",
+            "一 二 三 四 五 六 七 八 九 十 十一 十二",
+        )
+        for number, name in enumerate(names.split(), 1)
+    }
+    | {"einem": 1, "einer": 1, "una": 1, "une": 1, "两": 2, "兩": 2, "ein paar": 3, "quelques": 3, "unos": 3, "unas": 3}
+    | {"uma": 1, "duas": 2}
+)
 _COUNT: Final = rf"(?:\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _UNITS: Final = {
-    **dict.fromkeys(("day", "tag", "día", "jour", "天", "日"), 1),
-    **dict.fromkeys(("week", "woche", "semana", "semaine", "周", "星期", "礼拜"), 7),
-    **dict.fromkeys(("month", "monat", "mes", "mois", "月"), 30),
-    **dict.fromkeys(("year", "jahr", "año", "an", "année", "年"), 365),
+    **dict.fromkeys(("day", "tag", "día", "jour", "dia", "giorn", "天", "日"), 1),
+    **dict.fromkeys(("week", "woche", "semana", "semaine", "settiman", "周", "星期", "礼拜"), 7),
+    **dict.fromkeys(("month", "monat", "mes", "mois", "mês", "月"), 30),
+    **dict.fromkeys(("year", "jahr", "año", "an", "année", "ano", "ann", "年"), 365),
 }
 _AGO: Final = regex(
-    rf"\b(?:vor|hace|il y a)\s(?P<count>{_COUNT})\s"
-    r"(?:(?P<unit>tag|woche|monat|jahr|día|semana|mes|año|jour|semaine|mois|année|an)(?:en|es|e|n|s)?)\b"
+    rf"\b(?:vor|hace|il y a|há|faz)\s(?P<count>{_COUNT})\s"
+    r"(?:(?P<unit>tag|woche|monat|jahr|día|semana|mes|año|jour|semaine|mois|année|an|dia|mês|ano)(?:en|es|e|n|s)?)\b"
+    rf"|\b(?P<count_before>{_COUNT})\s(?P<unit_before>giorn|settiman|mes|ann)[oiae]\sfa\b"
     rf"|(?<![一二三四五六七八九十])(?P<number>\d{{1,3}}|两|{HAN_NUMBER})(?:か|カ|ヶ|ケ|ヵ|箇|個|个)?"
     r"(?P<of>天|日|周|星期|礼拜|(?<!\d)(?<![一二三四五六七八九十])月|年)间?(?:前|以前|之前)",
     re.I,
@@ -134,6 +141,7 @@ _WEEK_BEFORE_LAST: Final = wording(
 _SIGNS: Final = signs(
     "spring|summer|autumn|fall|winter|frühling|frühjahr|sommer|herbst|primavera|verano|otoño|invierno|printemps|été"
     "|automne|hiver|春|夏|秋|冬|weekend|week-end|wochenende|fin de|末|周|週|星期|礼|禮|曜|vor |hace|il y a|前|half"
+    "|há |faz | fa"
     "|去年|昨年|今年|前年|上|本月|今月|过去|最近|近|这|この|ここ|数日|さき|一昨|先|月"
     "|last |past |previous |letzten |vergangenen |seit |últim|derni|ayer|antier|before last|vorletzte|antepasada"
     "|fortnight"
@@ -192,7 +200,7 @@ def _half_a_year(match: re.Match[str], today: date) -> _Days:
 
 
 def _ago(match: re.Match[str], today: date) -> _Days:
-    count, unit = (match["count"] or match["number"]).lower(), (match["unit"] or match["of"]).lower()
+    count, unit = (part.lower() for part in match.groups() if part)
     yield counted_back(_NUMBERS.get(one_way(count)) or han_number(count), _UNITS[one_way(unit)], today)
 
 

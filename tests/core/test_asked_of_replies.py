@@ -41,7 +41,13 @@ OF_REPLIES = """
     ¿Qué restaurante me recomendaste?
     ¿Cuánto dijiste que costaba?
     ¿Qué marca de chocolate me indicaste?
+    ¿Cuál fue tu consejo para la rodilla?
     Quel livre m'as-tu conseillé ?
+    C'était quoi ton conseil pour le genou ?
+    Che scarpe mi hai consigliato?
+    Che idee mi avevi dato per il matrimonio?
+    O que você sugeriu para o roteador?
+    Que tênis você me indicou?
     Qu'est-ce que tu m'avais recommandé pour le dos ?
     Que m'avez-vous dit sur le bail ?
     前におすすめしてくれた本は何でしたか？
@@ -80,6 +86,10 @@ OF_SOMETHING_ELSE = """
     Que me conseilles-tu ?
     おすすめの本はありますか？
     책 추천해 줘.
+    ¿Cuál es tu consejo para dormir mejor?
+    Cosa mi consigli per cena?
+    O que você recomenda para o jantar?
+    Quel est ton conseil pour mieux dormir ?
     """
 
 
@@ -97,6 +107,9 @@ ONCE_MORE = """
     ¿Cuánto era, otra vez?
     Recuérdame la dirección.
     C'était combien, déjà ?
+    Ricordami il libro di giardinaggio
+    Come si chiamava il libro?
+    Me lembra do livro de jardinagem
     いくらだっけ？
     얼마였지?
     """

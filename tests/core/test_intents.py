@@ -64,11 +64,25 @@ LAST_SESSION = {
         ¿De qué hablamos la última vez?
         ¿Dónde nos quedamos?
         ¿De qué estábamos hablando?
+        ¿En qué habíamos quedado?
+        Resume nuestra última conversación
         """,
     "french": """
         De quoi avons-nous parlé la dernière fois ?
         Où en étions-nous ?
         De quoi on a parlé la dernière fois ?
+        On en était où ?
+        Résume notre dernière conversation
+        """,
+    "italian": """
+        Di cosa abbiamo parlato l'ultima volta?
+        Dove eravamo rimasti?
+        Riassumi la nostra ultima conversazione
+        """,
+    "portuguese": """
+        Sobre o que falamos da última vez?
+        Onde paramos?
+        Resuma a nossa última conversa
         """,
     "japanese": """
         前回は何を話しましたか？
@@ -135,6 +149,14 @@ USER = {
         Que sais-tu de moi ?
         Qu'est-ce que tu sais sur moi ?
         Qui suis-je ?
+        """,
+    "italian": """
+        Cosa sai di me?
+        Chi sono io?
+        """,
+    "portuguese": """
+        O que você sabe sobre mim?
+        Quem sou eu?
         """,
     "japanese": """
         私について何を知っていますか？
@@ -213,6 +235,16 @@ ABOUT_SOMETHING_ELSE = {
     "french": """
         La dernière fois que j'ai vu Paul, où était-ce ?
         De quoi avons-nous parlé avec le médecin la dernière fois ?
+        Résume ma dernière conversation avec Paul
+    """,
+    "italian": """
+        Quando sono andata dal dentista l'ultima volta?
+        Di cosa abbiamo parlato con il medico l'ultima volta?
+        Cosa sai di mia sorella?
+    """,
+    "portuguese": """
+        Quando foi a última vez que fui ao dentista?
+        O que você sabe sobre minha irmã?
     """,
     "japanese": """
         前回の健康診断の結果はどうでしたか？
@@ -316,6 +348,19 @@ OF_DAYS = """
     What have I done in October?
     How did last week go?
     How was last month?
+    De quoi on a parlé hier ?
+    On a parlé de quoi hier ?
+    Qu'est-ce que je t'ai demandé hier ?
+    De quoi a-t-on discuté en avril ?
+    De quoi on discutait mardi dernier ?
+    ¿Qué te pregunté el martes pasado?
+    ¿Qué hablamos el día 12 de marzo?
+    Di che cosa abbiamo parlato ieri?
+    Cosa ti ho raccontato a marzo?
+    Di cosa abbiamo parlato due settimane fa?
+    Do que falamos ontem?
+    Sobre o que conversamos na semana passada?
+    Do que falamos há duas semanas?
 """
 OF_MORE_THAN_DAYS = """
     What did we say about the kitchen on May 3?
@@ -329,6 +374,9 @@ OF_MORE_THAN_DAYS = """
     ¿Qué compré ayer?
     昨天我妹妹买了什么？
     カメラについて5月3日に何を話しましたか？
+    Cosa ti ho detto ieri del ginocchio?
+    O que eu te disse ontem sobre o joelho?
+    Qu'est-ce que je t'ai dit hier de mon genou ?
 """
 
 
