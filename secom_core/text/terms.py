@@ -18,6 +18,7 @@ from typing import Final
 
 import Stemmer
 
+from .eastern import content_of, is_letter
 from .han import one_way
 from .kept import KEPT, Kept
 from .patterns import regex
@@ -268,15 +269,20 @@ def term_variants(text: str, languages: Sequence[str], *, keep_stopwords: bool =
 
     Returns:
         One tuple of different terms a word (a character or bigram where `terms` gives these), in order. A word that
-        is a function word in all ``languages`` is left out.
+        is a function word in all ``languages`` is left out, and so are those of Japanese and Korean.
     """
     variants: list[tuple[str, ...]] = []
     for piece in _pieces(text):
         if _is_run(piece):
-            variants += [(gram,) for gram in _ngrams(piece)]
+            variants += [(gram,) for gram in (_ngrams(piece) if keep_stopwords else _telling_ngrams(piece))]
         elif found := [term for language in languages for term in _words(language, keep_stopwords)[piece]]:
             variants.append(tuple(dict.fromkeys(found)))
-    return variants
+    # What has no content words but function words of a script without spaces is looked for by these.
+    return variants or (term_variants(text, languages, keep_stopwords=True) if _NGRAM_RUN.search(text) else [])
+
+
+def _telling_ngrams(run: str) -> list[str]:
+    return [gram for piece in content_of(run) for gram in _ngrams(piece) if not is_letter(gram)]
 
 
 # A message is asked for in two indexes, and goes into the queries of the turns after it.

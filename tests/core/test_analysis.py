@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from secom_core.bank import MemoryBank
 from secom_core.text import terms as analysis
+from secom_core.text.han import one_way
 from secom_core.text.terms import count_tokens, is_stopword, latin_language_of, term_variants, terms, word_spans
 
 
@@ -108,6 +110,35 @@ def test_variants_of_a_word_in_several_languages() -> None:
     assert term_variants("die", ["english", "german"]) == [("die",)]
     assert term_variants("the", ["english"]) == []
     assert term_variants("猫猫", ["english", "german"]) == [("猫",), ("猫",), ("猫猫",)]
+
+
+@pytest.mark.parametrize(
+    ("question", "searched"),
+    [
+        ("どの靴を勧めてくれましたか？", "靴 勧 勧め"),
+        ("ルーターについて何と言いましたか？", "ル ー タ ー ルー ータ ター 言 と言 言い"),
+        ("私の妹", "妹"),
+        ("私立", "私 立 私立"),
+        ("いつもの店", "店 いつ つも もの の店"),
+        ("くるみ", "くる るみ"),
+        ("내가 무슨 신발을 샀지", "신 발 을 신발 발을 샀 지 샀지"),
+        ("東京塔", "東 京 塔 東京 京塔"),
+        ("何ですか？", "何 で す か 何で です すか"),
+    ],
+)
+def test_function_words_of_questions_in_japanese_and_korean_are_not_searched_for(question: str, searched: str) -> None:
+    assert term_variants(question, ["english"]) == [(one_way(term),) for term in searched.split()]
+
+
+def test_a_japanese_question_is_answered_by_what_it_is_about_and_not_by_how_it_is_put() -> None:
+    things = ("電子レンジ", "望遠鏡", "将棋", "潜水艦", "酵母", "太陽系", "株式", "堆肥")
+    chat = [("user", f"{thing}の仕組みを教えてくれましたよね？その続きを知りたいです。") for thing in things]
+    chat.insert(4, ("user", "走ると膝が痛くなる。靴は何がいい？"))
+    with MemoryBank.open() as bank:
+        for number, said in enumerate(chat):
+            bank.remember(("acme", "ann"), [said, ("assistant", "はい。")], session=str(number), close=True)
+        found = bank.recall(("acme", "ann"), "どの靴を教えてくれましたか？", k=1)
+        assert "膝" in found.hits[0].turns[0].messages[0].text
 
 
 @pytest.mark.parametrize("text", ["The dogs were running", "东京塔 and me", "Ich weiß nicht, was das ist"])

@@ -288,6 +288,9 @@ OF_THE_FIRST = """
     我们第一次聊了什么？
     我們一開始討論了什麼？
     最初に何を話しましたか？
+    처음에 무슨 얘기 했지?
+    Di cosa abbiamo parlato la prima volta?
+    Do que falamos na primeira vez?
 """
 NOT_OF_THE_FIRST = """
     What was the first thing I bought for the kitchen?
@@ -296,6 +299,8 @@ NOT_OF_THE_FIRST = """
     How did the project start?
     Wann war ich das erste Mal in Wien?
     我第一次去上海是什么时候？
+    처음에 산 신발이 뭐였지?
+    Quando ho visto Roma la prima volta?
 """
 
 
@@ -361,6 +366,7 @@ OF_DAYS = """
     Do que falamos ontem?
     Sobre o que conversamos na semana passada?
     Do que falamos há duas semanas?
+    先月話したことは？
 """
 OF_MORE_THAN_DAYS = """
     What did we say about the kitchen on May 3?
