@@ -1,7 +1,7 @@
 """What of a message its writer does not say of himself: a text to be worked on, a part in a play, a quotation.
 
-"Translate into German: I live in Berlin." tells nobody's home. Rules for English, German, Spanish, French, Chinese,
-Japanese and Korean; they are about an order to work on a text, and where that text stands.
+"Translate into German: I live in Berlin." tells nobody's home. Rules for English, German, Spanish, French, Italian,
+Portuguese, Chinese, Japanese and Korean; they are about an order to work on a text, and where that text stands.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ _PLEASE: Final = (
     r"(?:(?:please|hi|hello|hey|ok|okay|now|then|next|and|so|also|just|thanks|kindly|quickly|first"
     r"|(?:can|could|would|will) you|(?:i|we) (?:need|want) you to|i'd like you to|help me(?: to)?"
     r"|bitte|hallo|hi|jetzt|und|(?:kannst|könntest|würdest) du(?: bitte)?"
+    r"|per favore|ciao|olá|(?:puoi|potresti|pode|poderia)"
     r"|por favor|hola|ahora|(?:puedes|podrías)|s'il te plaît|bonjour|maintenant|(?:peux|pourrais)-tu)\b[,!:]? )*"
 )
 _NOUN: Final = (
@@ -64,6 +65,10 @@ _WORKED_ON: Final = regex(
         rf"(?!{_HEAD}{{0,60}}\bsiempre\b){_HEAD}{{0,120}}(?:{_LINE})"
         rf"|(?:escribe|redacta|compón)\w*\b{_HEAD}{{0,60}}\b(?:carta|correo|mensaje|historia|cuento|poema|texto|canción"
         rf"|respuesta|discurso|escena|diálogo|frase)\b{_COLON}"
+        rf"|(?:traduci|tradurre|correggi|riassumi|riscrivi|riformula|traduza|traduz|traduzir|corrija|resuma|reescreva)\b"
+        rf"(?!{_HEAD}{{0,60}}\bsempre\b){_HEAD}{{0,120}}(?:{_LINE})"
+        rf"|(?:scrivi|scrivimi|escreva)\b{_HEAD}{{0,60}}\b(?:lettera|e-?mail|mail|messaggio|storia|poesia|testo|canzone"
+        rf"|risposta|discorso|dialogo|frase|carta|mensagem|história|poema|texto|canção|resposta|diálogo)\b{_COLON}"
         rf"|(?:tradui[st]|traduisez|traduire|corrigez?|corriger|résumez?|résumer|réécri[st]|réécrivez|reformulez?"
         rf"|améliorez?|relis|relisez)\b(?!{_HEAD}{{0,60}}\btoujours\b){_HEAD}{{0,120}}(?:{_LINE})"
         rf"|(?:écris|écrivez|écrire|rédige[zr]?|compose)\b{_HEAD}{{0,60}}\b(?:lettre|e-?mail|mail|message|histoire|conte"
@@ -81,7 +86,7 @@ _WORKED_ON: Final = regex(
 )
 """An order to work on a text, or to play a part, up to where the text begins."""
 _SIGNS: Final = signs(
-    """translat|write|phras|proof|word|summari|transcri|spell|correct|fix|edit|improve|polish|shorten|simplif|check
+    """corregg|riassum|riscriv|riformul|corrij|escrev|scriv|translat|write|phras|proof|word|summari|transcri|spell|correct|fix|edit|improve|polish|shorten|simplif|check
     |continue|complete|finish|extend|analy|classify|format|convert|reply to|respond to|debug|review|draft|compose
     |make up|invent|play|pretend|übersetz|korrigier|verbesser|überarbeit|formulier|kürze|lektor|fass|schreib|verfass
     |entwirf|spiel|tradu|corrig|corregir|resum|résum|reescrib|parafras|mejora|revisa|escrib|redact|compón|jugar
@@ -96,7 +101,8 @@ _SUPPOSED: Final = regex(
         rf"{_OPENS}{_PLEASE}(?:"
         r"(?:pretend|imagine|suppose|assume|let's (?:say|assume|imagine|pretend))(?: that)? (?:i|we|my|our|you)\b"
         r"|angenommen,? (?:ich|wir)|(?:nehmen wir an|tu so|tun wir so),? .{0,12}(?:ich|wir)\b"
-        r"|(?:imagina|supongamos|supón|finge|imaginemos) que|(?:imagine|imaginons|supposons|suppose|admettons) qu[e'’]"
+        r"|(?:imagina|supongamos|supón|finge|imaginemos|suponha|finja) que"
+        r"|(?:immagina|supponiamo|fingi) che|(?:imagine|imaginons|supposons|suppose|admettons) qu(?:e|')"
         r"|(?:fais|faisons) comme si|(?:假设|假如|假装|假定|想象一?下?).{0,4}我|仮に.{0,4}(?:私|僕|俺)"
         r")[^.!?。！？\n]*"
     ).replace("'", "['’]"),
@@ -105,7 +111,7 @@ _SUPPOSED: Final = regex(
 """What is to be taken for so, to the end of its sentence."""
 _SUPPOSING: Final = signs(
     """pretend|imagin|suppose|assume|let's say|let’s say|angenommen|nehmen wir|tu so|tun wir|supon|supón|finge|comme si
-    |supposons|admett|假|想象|仮に"""
+    |supposons|admett|suponha|finja|immagin|supponiam|fingi|假|想象|仮に"""
 )
 
 _BLANK_LINE: Final = regex(r"\n[ \t]*\n")
@@ -113,7 +119,7 @@ _BLANK_LINE: Final = regex(r"\n[ \t]*\n")
 _TO_ITS_END: Final = r"(?:(?!\b(?:because|since|but|then|weil|denn|aber|porque|pero|parce|mais)\b)[^,;:.!?\n—–])*"
 _IF: Final = regex(
     rf"\b(?:if|whether|unless|in\s+case|as\s+though)\s+(?:I|we)\b{_TO_ITS_END}|\b(?:wenn|falls|ob)\s+(?:ich|wir)\b{_TO_ITS_END}"
-    rf"|\bsi\s+(?:yo\b|vivo\b|vivimos\b|trabajo\b|me\s|j['’]|je\b|nous\b){_TO_ITS_END}"
+    rf"|\bse\s+(?:io\b|eu\b|vivo\b|abito\b|moro\b|mi\s|me\s){_TO_ITS_END}|\bsi\s+(?:yo\b|vivo\b|vivimos\b|trabajo\b|me\s|j['’]|je\b|nous\b){_TO_ITS_END}"
     "|(?:如果|要是|假如|假使|倘若)我[^，。；！？\n]*|もし(?:私|僕|俺)[^、。！？\n]*",
     re.I,
 )
@@ -149,7 +155,7 @@ _FICTION: Final = regex(
 )
 _UNMEANT: Final = (
     (signs("`|>|def |class |function |fn |func "), _CODE),
-    (signs("if|whether|unless|in case|as though|wenn|ob |si |如果|要是|假如|假使|倘若|もし"), _IF),
+    (signs("if|whether|unless|in case|as though|wenn|ob |si |se |如果|要是|假如|假使|倘若|もし"), _IF),
     (signs("wr|texted|schr|escrib|écrit"), _WROTE),
     (signs("liv|move|mud|leb|viv|vis "), _FIGURATIVE),
     (signs("story|novel|play|dream"), _FICTION),

@@ -303,9 +303,9 @@ _QUESTION_WORDS: Final = frozenset(
     hat haben weißt weisst erinnerst
     qué quién quiénes dónde cuándo cómo cuál cuáles cuánto cuánta cuántos cuántas
     que qui quoi quel quelle quels quelles quand où comment pourquoi combien est qu
-    che chi cosa come dove quale quali qual quanto quanta quanti quante perché
+    che chi cosa dove quale quali qual quanto quanta quanti quante perché
     quem onde quando como quanto quantos quantas""".split()
-)
+) | {f"come {word}" for word in "mi ti si ci è sta va faccio posso devo".split()}
 _CLAUSE_END: Final = regex(r"[，,。；;！!]|\.\s")
 _READ: Final = 1200
 """How many characters are read: what holds from then on is said early, or in few words."""
@@ -329,7 +329,7 @@ def only_asks(text: str) -> bool:
     found = _FIRST_WORDS.match(question)
     words = found[0].casefold().split() if found else []
     later = next((word for word in words if word not in _BEFORE_IT), "")
-    return not _QUESTION_WORDS.isdisjoint((*words[:1], later))
+    return not _QUESTION_WORDS.isdisjoint((*words[:1], later, " ".join(words[:2])))
 
 
 def _lead(text: str) -> int:

@@ -54,7 +54,7 @@ _ASKS: Final = regex(
         (?:i|you|we|my|our|he|she|they|it|the|there|this|that)\b
     |(?:wie|wo|was|wann|wer|wem|wen|warum|wieso|welche\w*)\s(?!gesagt\b|mich\b|ich\b|wir\b|man\b|du\b)
     |(?:qué|cuál|cómo|dónde|quién|cuándo|quels?|quelles?|où|comment|qui|pourquoi|est-ce\sque
-        |dove|chi|quale?|quanti|(?:che\s)?cosa|come\s(?:si|sta|mai)|onde|quem|como|o\sque)\b""",
+        |dove|chi|quale?|quanti|(?:che\s)?cosa|come\s(?:si|sta|mai|mi)|onde|quem|como|o\sque)\b""",
     re.I | re.X,
 )
 _ASKED_JUST_BEFORE: Final = regex(r"\b(?:do|did|should|shall|can|could|would|will|may|whether)\s$", re.I)

@@ -356,6 +356,7 @@ OTHER_LANGUAGES: dict[str, dict[Standing, str]] = {
             Il ne pleut jamais en juillet.
             Je suis fatiguée.
             Je suis allergique à quoi ?
+            Imagine que j'habite à Lyon.
             Je viens de finir.
             Le train ne passe plus.
             Je suis le premier arrivé.
@@ -400,6 +401,10 @@ OTHER_LANGUAGES: dict[str, dict[Standing, str]] = {
             Sono celiaca?
             Ho delle allergie?
             A luglio non piove mai.
+            Traduci in inglese: vivo a Roma.
+            Se vivo a Roma, quanto pago?
+            Immagina che io viva a Roma e abito in centro.
+            Come mi chiamo?
             """,
     },
     "portuguese": {
@@ -438,6 +443,9 @@ OTHER_LANGUAGES: dict[str, dict[Standing, str]] = {
             Sou melhor do que ele.
             Me fale sobre minha irmã.
             Nunca chove em julho.
+            Traduza para o inglês: moro em Recife.
+            Se eu moro em Recife, quanto pago?
+            Imagine que moro em Recife.
             """,
     },
     "japanese": {
@@ -599,6 +607,7 @@ NO_BARE_QUESTIONS = """
     So I moved to Porto, where should I eat?
     A man asked me where I live, can you believe it?
     저는 호두 알레르기가 있어요. 간식은 뭐가 좋을까요?
+    Come to Porto, I moved there, can you?
     Siemens에 다녀요. 뭘 입을까요?
     """
 
