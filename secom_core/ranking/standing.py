@@ -17,15 +17,48 @@ _MOST: Final = 200
 _ALIKE: Final = 0.5
 """The share of content words that two have in common where the newer stands for both."""
 
+_OF_ONESELF: Final = {
+    "{japanese}": r"(?:^|[。、！\n])(?:(?:私|僕|俺|今|現在)[はも]?、?){0,3}[^はが。、！\n]{1,15}",
+    "{korean}": r"(?:^|[.!,\n])\s?(?:(?:저는|나는|전|난|지금은?|이제|우리는?|요즘은?)\s){0,3}"
+    r"(?:[가-힣]*[^은는이가\s]\s)?[가-힣]+",
+}
+"""How a clause begins that says nothing of anybody else, where the verb does not tell of whom it is."""
+
+
+def _rule(lines: str) -> str:
+    rule = "|".join(line.strip() for line in lines.strip().splitlines()).replace(" ", r"\s+").replace("'", "['’]")
+    for name, opening in _OF_ONESELF.items():
+        rule = rule.replace(name, opening)
+    return rule
+
+
 _SLOTS: Final = tuple(
-    regex(pattern, re.I)
+    regex(_rule(pattern), re.I)
     for pattern in (
-        r"\bmy\s+(?:full\s+)?name\s+is\s+(?-i:[A-Z])|\bheiße\b|\bmein\s+name\s+ist\b|我叫|我的名字(?:是|叫)",
-        r"\bcall\s+me\s+(?-i:[A-Z])|\bnenn\w*\s+mich\b|(?:叫|称呼)我",
-        r"\b(?:I|we)\s+(?:\w+\s+)?(?:live|moved)\s+(?:to|in|into|near)\b|\b(?:wohne|umgezogen|gezogen)\b"
-        r"|我(?:现在)?住|搬到|搬去",
-        r"\bI\s+(?:\w+\s+)?work\s+(?:as|at|for)\b|\bmy\s+job\s+is\b|\barbeite\s+(?:\w+\s+)?(?:als|bei|für)\b"
-        r"|我的工作是|我(?:现在)?在.{1,20}(?:工作|上班)",
+        r"""
+        \bmy (?:full )?name is (?-i:[A-Z])|\bheiße\b|\bmein name ist\b|我叫|我的名字(?:是|叫)
+        \bme llamo\b|\bmi nombre es\b|\bje m'appelle\b|\bmi chiamo\b|\bil mio nome è|\bmeu nome é|\bme chamo\b
+        (?:私|僕|俺)の名前は|と(?:申し|言い)ます|(?:제|내) 이름은
+        """,
+        r"""
+        \bcall me (?-i:[A-Z])|\bnenn\w* mich\b|(?:叫|称呼)我
+        \bllám[ae]me\b|\bappelle[sz]?-moi\b|\bchiamami\b|\bme chame de\b|(?:と|って)呼んで|라고 불러
+        """,
+        r"""
+        \b(?:I|we) (?:\w+ )?(?:live|moved) (?:to|in|into|near)\b|\b(?:wohne|umgezogen|gezogen)\b|我(?:现在)?住|搬到|搬去
+        \b(?:vivo|vivimos) en\b|\b(?:me|nos) (?:he |hemos )?(?:mudado|mudé|mudamos)\b
+        \bj'habite\b|\bje vis (?:\w+ )?(?:à|en|au)\b|\b(?:on|nous) (?:habite|habitons|vit|vivons)\b|\bdéménagé\b
+        \b(?:vivo|viviamo|abito|abitiamo) (?:\w+ )?(?:a|ad|in)\b|\b(?:mi sono|ci siamo) trasferit
+        \b(?:moro|moramos|vivo|vivemos) (?:\w+ )?(?:em|no|na)\b|\b(?:me mudei|nos mudamos|a gente se mudou)\b
+        {japanese}(?:に住んで|に引っ?越し(?:ました|た(?![いら])))|{korean}(?:에 살(?:아|고)|로 이사(?:했|왔|갔))
+        """,
+        r"""
+        \bI (?:\w+ )?work (?:as|at|for)\b|\bmy job is\b|\barbeite (?:\w+ )?(?:als|bei|für)\b
+        我的工作是|我(?:现在)?在.{1,20}(?:工作|上班)
+        \btrabajo (?:\w+ )?(?:en|de|como|para)\b|\bje travaille (?:\w+ )?(?:à|en|au|chez|pour|comme|dans)\b
+        \blavoro (?:\w+ )?(?:in|come|per|presso)\b|\btrabalho (?:\w+ )?(?:em|no|na|como|para|numa?)\b
+        {japanese}(?:で働いて|に勤めて)|{korean}에서 일(?:해|하고)
+        """,
     )
 )
 """What a user has one of: a name, another to be called by, a home, a job."""

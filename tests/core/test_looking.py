@@ -69,3 +69,42 @@ def test_weights_add_up_to_the_score(bank: MemoryBank) -> None:
             assert sum(weights[name] * value for name, value in hit.signals.items()) == pytest.approx(
                 hit.score, abs=1e-4
             )
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Vivo en Valencia.", "Nos hemos mudado: ahora vivimos en Zaragoza."),
+        ("Llámame Lu.", "Llámame Luci."),
+        ("J'habite à Nantes.", "On habite maintenant à Rennes."),
+        ("Je travaille chez BNP.", "Je travaille maintenant dans une clinique."),
+        ("Vivo a Torino.", "Ci siamo trasferiti: ora viviamo a Genova."),
+        ("Lavoro in banca.", "Adesso lavoro in una clinica."),
+        ("Moro em Curitiba.", "Agora moramos em Recife."),
+        ("名古屋に住んでいます。", "今は仙台に住んでいます。"),
+        ("대전에 살아요.", "지금은 인천에 살아요."),
+    ],
+)
+def test_a_newer_home_job_or_name_takes_the_place_of_the_older_in_any_language(older: str, newer: str) -> None:
+    assert standing_of(older, newer) == [newer]
+
+
+@pytest.mark.parametrize(
+    ("own", "of_another"),
+    [
+        ("名古屋に住んでいます。", "妹の結衣は福岡に住んでいます。"),
+        ("대전에 살아요.", "제 동생은 광주에 살아요."),
+        ("Vivo en Valencia.", "Mi hermana vive en Bilbao."),
+        ("J'habite à Nantes.", "Ma sœur habite à Bordeaux."),
+        ("Vivo a Torino.", "Mia sorella abita a Bologna."),
+    ],
+)
+def test_the_home_of_another_takes_the_place_of_none(own: str, of_another: str) -> None:
+    assert standing_of(own, of_another) == [of_another, own]
+
+
+def standing_of(*said: str) -> list[str]:
+    with MemoryBank.open() as bank:
+        for number, text in enumerate(said):
+            bank.remember(SCOPE, [("user", text), ("assistant", "ok")], session=str(number), close=True)
+        return [each.passage.text for each in bank.standing(SCOPE)]
