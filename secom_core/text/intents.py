@@ -173,7 +173,7 @@ _OPENS: Final = wording(
     anywhere=r"""
     ^\W*(?:and|but|so|or|what about|how about)\b
     ^\W*(?:why|how come|which|when|where|who)\b\W*(?:\w+\W*){0,3}$
-    ^\W*(?:und|aber|oder)\b
+    ^\W*(?:und|aber|oder)\b|^\W*(?:y|et|e(?! coli\b)|pero|mais|mas|ma)(?= )
     \b(?:him|her|it|them|one|more|that|those|ihn|ihm|ihr)\W*$
     他|她|它|那|这|此|其(?!实|中)|另|前者|后者|再|更多|还有|呢[?？]?\s*$|来着
     ^\W*(?:それ|あれ|これ|その|あの|そこ|あそこ|じゃあ|では|で、|ほか|もう(?:一つ|ひとつ|一方|一人|片方))
@@ -190,6 +190,8 @@ _POINTS_BACK: Final = wording(
     er|sie|es|ihn|ihm|ihr|ihre[nmrs]?|sein|seine[nmrs]?|ihnen|dies(?:e[nmrs]?)?|jene[nmrs]?|dort|da|dann
     das(?! (?:\w+ )?(?-i:[A-ZÄÖÜ]))|davon|dazu|darüber|damit|dafür|mehr
     noch\s*mal|andere[nmrs]?|beide[nmrs]?|dessen|deren
+    (?-i:ellas?|ellos|ese|es[ao]s?|otr[oa]s?|elles?|lui|eux|celles?|ceux|celui|[Ll]equel|[Ll]aquelle|ces|autres?)
+    (?-i:lei|loro|quell[oaie]|quest[oaie](?! (?:settimana|mese|mattina|sera)\b)|altr[oaie]|elas?|eles?|isso|essas?|dess[ea]s?|del[ea]s?|nel[ea]s?|outr[oa]s?)
     """
 )
 _EXPLETIVE: Final = wording("(?:is|are|was|were) there|gibt es|(?:ist|war) es")

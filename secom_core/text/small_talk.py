@@ -1,6 +1,6 @@
 """Messages that ask nothing of a memory: thanks, greetings, consent, a sum.
 
-In English, German, Spanish, French, Chinese, Japanese and Korean.
+In English, German, Spanish, French, Italian, Portuguese, Chinese, Japanese and Korean; thanks in a few more languages.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ _SAID: Final = r"""
     |hola|buenos días|buenas(?: tardes| noches)?|adiós|hasta (?:luego|mañana|pronto)
     |merci(?: beaucoup| bien)?|d'accord|parfait|génial|oui|non|ça marche|c'est (?:bon|parfait)|très bien|entendu
     |compris
+    |ça roule|nickel|top|listo|dale
+    |grazie(?: mille)?|perfetto|va bene|capito|d'accordo|benissimo|certo|ciao|buongiorno|buonasera|buonanotte|sì
+    |(?:muito )?obrigad[oa]|valeu|tudo bem|tá bom|beleza|perfeito|entendi|sim|não|oi|olá|tchau|bom dia|boa (?:tarde|noite)
+    |bedankt|dank je(?: wel)?|спасибо|dzięki|dziękuję|teşekkürler|teşekkür ederim|شكرا|धन्यवाद|शुक्रिया
     |faisons ça|allons-y|bonjour|bonsoir|bonne (?:nuit|journée|soirée)|salut|au revoir|à (?:bientôt|demain|plus)
     |(?:谢谢|多谢|感谢)(?:你|您|啦|了)?|好(?:的|啊|吧|呀)?|行|可以|嗯|没问题|明白了?|知道了|了解|太好了|是的?|对
     |就这样吧?
@@ -42,19 +46,17 @@ _SAID: Final = r"""
     |わ)かりました
     |おはよう(?:ございます)?|こんにちは|こんばんは|おやすみ(?:なさい)?|さようなら|そうしましょう|お願いします
     |いいですね
-    |承知しました|大丈夫です
+    |承知しました|大丈夫です|なるほど|そうなんだ|そうなんですね
     |고마워요?|고맙습니다|감사합니다|감사해요|네|예|응|아니요|좋아요?|알겠어요|알겠습니다|그래요?|그렇게 하자
-    |그렇게 해요
+    |그렇게 해요|ㅋ+|ㅎ+|ㅇㅇ
     |안녕(?:하세요|히 계세요)?|잘 자요?
 """
 _BESIDE: Final = r"""
     and|so|then|please|there|again|very much|so much|a lot|a bunch|for (?:your|the|all your|all the) help
     |for (?:that|this|it)
-    |very|really|you too|too|everyone|all|now|indeed|just|that|und|dann|auch|sehr|dir auch|y|mucho|et|beaucoup|alors
+    |very|really|you too|too|everyone|all|now|indeed|just|that|und|dann|auch|sehr|dir auch|y|mucho|et|beaucoup|alors|e|tanto|muito|mesmo
 """
-_GREETINGS: Final = (
-    r"how are you(?: doing)?(?: today)?|how's it going|what's up|wie geht's(?: dir)?|(?:comment )?ça va|qué tal"
-)
+_GREETINGS: Final = r"how are you(?: doing)?(?: today)?|how's it going|what's up|wie geht's(?: dir)?|(?:comment )?ça va|qué tal|come (?:stai|va)|(?:oi,? )?tudo bem"
 
 
 def _listed(words: str) -> str:

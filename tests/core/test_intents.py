@@ -421,6 +421,14 @@ LEANING = """
     还有呢？
     他多大了？
     那里远吗？
+    ¿Y cuántos gatos tiene?
+    ¿Cuál de esos restaurantes recomiendas?
+    Et où habite-t-elle exactement maintenant ?
+    Pour lui, tu recommandes quoi comme cadeau ?
+    E quanti gatti ha in casa?
+    Quale di quei ristoranti, quello in centro?
+    E onde ela mora atualmente?
+    Qual dessas opções você recomenda?
     """
 
 STANDING_ALONE = """
@@ -437,6 +445,12 @@ STANDING_ALONE = """
     秘鲁的首都是哪里？
     办公室的租约什么时候到期？
     汤姆推荐了里斯本哪家餐厅？
+    ¿Cuándo se casa mi hermana Carmen?
+    Quand se marie ma sœur Léa ?
+    Quando si sposa mia sorella Chiara?
+    Quando a minha irmã Carla se casa?
+    E coli infection symptoms?
+    Wann esse ich mit Ella zu Mittag?
     """
 
 

@@ -26,6 +26,17 @@ NOTHING = """
     好的，谢谢！
     ありがとうございます
     고마워요
+    Ok, grazie mille!
+    Va bene, perfetto
+    Ciao, come stai?
+    Muito obrigada!
+    Oi, tudo bem?
+    Nickel, merci
+    спасибо
+    bedankt!
+    धन्यवाद
+    なるほど
+    ㅋㅋㅋ
     """
 
 SOMETHING = """
@@ -43,6 +54,10 @@ SOMETHING = """
     let's do that trip
     Guten Morgen Tokio
     好吃的
+    grazie, e il secondo?
+    Tudo bem com a reserva?
+    top ten films
+    なるほどの語源
     谢谢你上次推荐的书
     """
 
