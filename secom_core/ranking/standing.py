@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..text.kept import KEPT, Kept
 from ..text.patterns import regex
@@ -13,6 +13,9 @@ from .passage_table import PassageTable
 
 _MOST: Final = 200
 """How many passages are looked at, the newest."""
+
+_Said: TypeAlias = tuple[int, tuple[bool, ...], frozenset[str]]
+"""A passage's row, which of the `_SLOTS` it tells, and its content words."""
 
 _ALIKE: Final = 0.5
 """The share of content words that two have in common where the newer stands for both."""
@@ -67,19 +70,20 @@ _SLOTS: Final = tuple(
 def standing_rows(table: PassageTable, rows: Sequence[int]) -> list[int]:
     """Those of the rows that hold now, the newest first.
 
-    What was said anew takes the place of an older one of its kind: where both name the user, a home or a job, and where
-    they share half of their content words.
+    What was said anew takes the place of an older one of its kind: where newer ones name the user, a home or a job, and
+    the older tells no other of these, and where they share half of their content words.
 
     Args:
         table: the passages.
         rows: those that say what holds from then on, in the order in which they came.
     """
-    kept: list[tuple[int, tuple[bool, ...], frozenset[str]]] = []
+    kept: list[_Said] = []
     newest = list(reversed(rows))[:_MOST]
     table.read(newest)
     for row in newest:
         slots, words = _read(table.passage(row).text)
-        if not any(_replaces(table, newer, (row, slots, words)) for newer in kept):
+        alike = [newer for newer in kept if table.stands[newer[0]] == table.stands[row]]
+        if not _is_replaced(alike, slots, words):
             kept.append((row, slots, words))
     return [row for row, _, _ in kept]
 
@@ -91,12 +95,10 @@ def _slots_and_words(text: str) -> tuple[tuple[bool, ...], frozenset[str]]:
 _read: Final[Kept[str, tuple[tuple[bool, ...], frozenset[str]]]] = Kept(_slots_and_words, characters=KEPT)
 
 
-_Said = tuple[int, tuple[bool, ...], frozenset[str]]
-
-
-def _replaces(table: PassageTable, newer: _Said, older: _Said) -> bool:
-    if table.stands[newer[0]] != table.stands[older[0]]:
-        return False
-    if any(one and two for one, two in zip(newer[1], older[1], strict=True)):
+def _is_replaced(newer: Sequence[_Said], slots: tuple[bool, ...], words: frozenset[str]) -> bool:
+    """Whether newer statements say anew all that one says of what a user has one of, or share half of its words."""
+    told = {slot for _, others, _ in newer for slot, is_told in enumerate(others) if is_told}
+    own = {slot for slot, is_told in enumerate(slots) if is_told}
+    if own and own <= told:
         return True
-    return len(newer[2] & older[2]) > _ALIKE * len(newer[2] | older[2])
+    return any(len(others & words) > _ALIKE * len(others | words) for _, _, others in newer)

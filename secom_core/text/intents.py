@@ -191,7 +191,8 @@ _POINTS_BACK: Final = wording(
     das(?! (?:\w+ )?(?-i:[A-ZÄÖÜ]))|davon|dazu|darüber|damit|dafür|mehr
     noch\s*mal|andere[nmrs]?|beide[nmrs]?|dessen|deren
     (?-i:ellas?|ellos|ese|es[ao]s?|otr[oa]s?|elles?|lui|eux|celles?|ceux|celui|[Ll]equel|[Ll]aquelle|ces|autres?)
-    (?-i:lei|loro|quell[oaie]|quest[oaie](?! (?:settimana|mese|mattina|sera)\b)|altr[oaie]|elas?|eles?|isso|essas?|dess[ea]s?|del[ea]s?|nel[ea]s?|outr[oa]s?)
+    (?-i:lei|loro|quell[oaie]|quest[oaie](?! (?:settimana|mese|mattina|sera)\b))
+    (?-i:altr[oaie]|elas?|eles?|isso|essas?|dess[ea]s?|del[ea]s?|nel[ea]s?|outr[oa]s?)
     """
 )
 _EXPLETIVE: Final = wording("(?:is|are|was|were) there|gibt es|(?:ist|war) es")

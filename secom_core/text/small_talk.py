@@ -36,7 +36,8 @@ _SAID: Final = r"""
     |compris
     |ça roule|nickel|top|listo|dale
     |grazie(?: mille)?|perfetto|va bene|capito|d'accordo|benissimo|certo|ciao|buongiorno|buonasera|buonanotte|sì
-    |(?:muito )?obrigad[oa]|valeu|tudo bem|tá bom|beleza|perfeito|entendi|sim|não|oi|olá|tchau|bom dia|boa (?:tarde|noite)
+    |(?:muito )?obrigad[oa]|valeu|tudo bem|tá bom|beleza|perfeito|entendi|sim|não|oi|olá|tchau|bom dia
+    |boa (?:tarde|noite)
     |bedankt|dank je(?: wel)?|спасибо|dzięki|dziękuję|teşekkürler|teşekkür ederim|شكرا|धन्यवाद|शुक्रिया
     |faisons ça|allons-y|bonjour|bonsoir|bonne (?:nuit|journée|soirée)|salut|au revoir|à (?:bientôt|demain|plus)
     |(?:谢谢|多谢|感谢)(?:你|您|啦|了)?|好(?:的|啊|吧|呀)?|行|可以|嗯|没问题|明白了?|知道了|了解|太好了|是的?|对

@@ -103,6 +103,17 @@ def test_the_home_of_another_takes_the_place_of_none(own: str, of_another: str) 
     assert standing_of(own, of_another) == [of_another, own]
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("My name is Mara and I live in Bonn.", "I moved to Ghent."),
+        ("Me llamo Lucía y vivo en Valencia.", "Ahora vivimos en Zaragoza."),
+    ],
+)
+def test_a_name_is_not_lost_with_the_old_home_beside_it(older: str, newer: str) -> None:
+    assert standing_of(older, newer) == [newer, older]
+
+
 def standing_of(*said: str) -> list[str]:
     with MemoryBank.open() as bank:
         for number, text in enumerate(said):
