@@ -269,9 +269,15 @@ _SELDOM_RELATIVE: Final = tuple(
             _month,
             1,
         ),
-        ("dieses|este|cette|올해|quest", "dieses jahr|este (?:año|ano)|cette année|quest'anno", "올해", _year, 0),
         (
-            "jahr|año|année|l'an|l’an|ano passado|anno|昨年|작년",
+            "dieses|este|cette|올해|quest'anno|quest’anno",
+            "dieses jahr|este (?:año|ano)|cette année|quest'anno",
+            "올해",
+            _year,
+            0,
+        ),
+        (
+            "jahr|año|année|l'an|l’an|ano passado|anno scorso|scorso anno|昨年|작년",
             r"""
             (?:letzte|vorige)[sm] jahr|año pasado|année dernière|l'an dernier|anno scorso|scorso anno|ano passado
             """,

@@ -85,7 +85,7 @@ FACT: Final = (
         """me llamo|mi nombre|vivo|vivimos|trabajo|nací|tengo|mi |soy |mud|cumplo
         |m'appelle|m’appelle|mon |ma
         |habit|je vis|je trav|j'ai|j’ai|je suis|je viens|on vit|nous viv|déménag|mi chiamo|mio |mia |viviamo|abit|lavoro
-        |ho |sono|faccio|trasferit|meu |minha |me chamo|moro|moramos|trabalho|tenho|sou """
+        |figli|fratell|sorell| anni|sono |faccio|trasferit|meu |minha |me chamo|moro|moramos|trabalho|tenho|sou """
     ),
     wording(
         rf"""

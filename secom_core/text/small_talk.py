@@ -55,9 +55,13 @@ _SAID: Final = r"""
 _BESIDE: Final = r"""
     and|so|then|please|there|again|very much|so much|a lot|a bunch|for (?:your|the|all your|all the) help
     |for (?:that|this|it)
-    |very|really|you too|too|everyone|all|now|indeed|just|that|und|dann|auch|sehr|dir auch|y|mucho|et|beaucoup|alors|e|tanto|muito|mesmo
+    |very|really|you too|too|everyone|all|now|indeed|just|that|und|dann|auch|sehr|dir auch|y|mucho|et|beaucoup|alors|e
+    |tanto|muito|mesmo
 """
-_GREETINGS: Final = r"how are you(?: doing)?(?: today)?|how's it going|what's up|wie geht's(?: dir)?|(?:comment )?ça va|qué tal|come (?:stai|va)|(?:oi,? )?tudo bem"
+_GREETINGS: Final = (
+    r"how are you(?: doing)?(?: today)?|how's it going|what's up|wie geht's(?: dir)?|(?:comment )?ça va|qué tal"
+    r"|come (?:stai|va)|(?:oi,? )?tudo bem"
+)
 
 
 def _listed(words: str) -> str:
