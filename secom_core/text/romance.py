@@ -82,10 +82,13 @@ PREFERENCE: Final = (
 )
 FACT: Final = (
     signs(
-        """me llamo|mi nombre|vivo|vivimos|trabajo|nací|tengo|mi |soy |mud|cumplo
-        |m'appelle|m’appelle|mon |ma
-        |habit|je vis|je trav|j'ai|j’ai|je suis|je viens|on vit|nous viv|déménag|mi chiamo|mio |mia |viviamo|abit|lavoro
-        |figli|fratell|sorell| anni|sono |faccio|trasferit|meu |minha |me chamo|moro|moramos|trabalho|tenho|sou """
+        """me llamo|mi nombre|vivo|vivimos|trabajo|nací|tengo|mi es|mi mu|mi ma|mi no|mi hi|mi pa|mi he|mi pe|mi ga
+        |mi cu|mi je|soy|mudad|mudé|mudamos|cumplo|m'appelle|m’appelle|mon no|mon ma|mon co|mon fi|mon p|mon fr
+        |mon ch|mon an|ma fe|ma co|ma fi|ma m|ma s|ma ch|habit|je vis|je trav|j'ai|j’ai|je suis|je viens|on vit
+        |nous viv|déménag|on a dé|mi chiamo|il mio|mio m|mio c|mio f|mio p|mia m|mia s|mia f|mia g|mia c|viviamo
+        |abito|abitiamo|lavoro|figli|fratell|sorell|anni|sono|faccio|trasferit|meu n|meu m|meu f|meu p|meu i|meu c
+        |meu g|meu a|minha|me chamo|moro|moramos|vivemos|trabalho|tenho|sou de|sou uma|sou m|sou a|sou e|sou p
+        |sou t|sou j|sou c|sou d|sou b|sou g|me mudei|nos mudamos|se mudou"""
     ),
     wording(
         rf"""
