@@ -443,7 +443,7 @@ def test_a_key_that_cannot_be_used_is_refused(tmp_path, monkeypatch):
 def test_logs_hold_no_word_that_was_said(tmp_path, caplog):
     caplog.set_level(logging.DEBUG)
     # The database's own log of statements is the engine's business, and off unless somebody turns it on.
-    logging.getLogger("sqlalchemy").setLevel(logging.INFO)
+    caplog.set_level(logging.INFO, logger="sqlalchemy")
     with filled(tmp_path / "bank.db") as bank:
         bank.forget(ANN, session="s0")
         bank.rebuild(ANN)
