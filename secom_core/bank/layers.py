@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..conversation import ITEMS, Scope
-from ..derived.progress import begin_again, claim, guesses, is_begun, pending
+from ..derived.progress import begin_again, claim, guesses, pending
 from ..derived.segments import memories_of
 from ..errors import InvalidInput, warn_degraded
 from ..layers import (
@@ -100,17 +100,6 @@ class Layers(Mapping[str, Layer]):
         for layer in wanted:
             layer.check_recall()
         return [layer for layer in self._layers.values() if layer in wanted]
-
-    def tell_unmade(self, scope: Scope, layers: Sequence[Layer]) -> None:
-        """Warn of layers that have nothing to add yet: the bank held sessions before it was opened with them."""
-        row = self._conversation(scope)
-        for layer in layers if row is not None else ():
-            waiting = self.behind(scope, layer.name) if layer.takes_in_sessions else 0
-            if row is not None and waiting and not is_begun(self._context.store, row.id, layer.name):
-                warn_degraded(
-                    f"the layer {layer.name!r} has taken in none of the {waiting} sessions that have ended in this "
-                    "scope, so it adds nothing; bank.derive(scope) makes it now, else the next end of a session does"
-                )
 
     @property
     def ranker(self) -> Ranker | None:

@@ -106,7 +106,6 @@ class Recalling:
         exclude: Collection[str],
     ) -> Recall:
         layers = self.layers.check(options.layers)
-        self.layers.tell_unmade(scopes[0], layers)
         budget = _DEFAULT_BUDGET if options.token_budget is None and options.k is None else options.token_budget
         vector = self._query_vector(asked, also=bool(layers))
         searched = self._opened(scopes, asked, vector, options, exclude)

@@ -53,13 +53,6 @@ def pending(store: SqlStore, scope_id: int, layer: str, *, session: int | None =
     return [(session_row(row), row.taken) for row in rows]
 
 
-def is_begun(store: SqlStore, scope_id: int, layer: str) -> bool:
-    """Whether the layer has taken in any session of the scope."""
-    of_scope = select(layer_progress.c.session_id).join(sessions).where(sessions.c.scope_id == scope_id)
-    with store.transaction(write=False) as connection:
-        return connection.scalar(of_scope.where(layer_progress.c.layer == layer).limit(1)) is not None
-
-
 def guesses(store: SqlStore, session_id: int, layer: str) -> int:
     """How often the layer had to guess of the session; 0 where it did not, and where it is not asked about again."""
     with store.transaction(write=False) as connection:

@@ -218,20 +218,6 @@ def test_of_many_sessions_a_model_that_is_away_is_asked_about_a_few(tmp_path, la
         assert model.asked["events"] + model.asked["topics"] == 3 + 12
 
 
-@pytest.mark.parametrize("layer", ["timelines", "topics", "summaries"])
-def test_a_recall_says_that_a_layer_is_made_of_none_of_the_sessions_that_are_there(tmp_path, layer):
-    with MemoryBank.open(tmp_path / "memory.db") as bank:
-        remember_days(bank, [0, 1])
-    with MemoryBank.open(tmp_path / "memory.db", model=ScriptedModel(answer), **{layer: True}) as bank:
-        with pytest.warns(DegradedWarning, match=rf"the layer '{layer}' has taken in none of the 2 .*bank\.derive"):
-            bank.recall(ANN, "boathouse", layers=[layer])
-        bank.recall(ANN, "boathouse")
-        bank.recall(("acme", "bob"), "boathouse", layers=[layer])
-        bank.derive(ANN)
-        bank.remember(ANN, [said(2, 1)], session="s2")
-        bank.recall(ANN, "boathouse", layers=[layer])
-
-
 # -- a rebuild ---------------------------------------------------------------------------------------------------------
 
 STEP = st.one_of(
