@@ -128,6 +128,11 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
         ),
         ("Die Abgabe ist am 11. März.", "Die Abgabe wurde auf den 18. verschoben.", "changed"),
         ("I take 10 mg of lisinopril.", "I'm still on 10 mg, he said.", "confirmed"),
+        (
+            "I work on the Cargo API and need to set a deadline of April 1, to finish the Lumen prototype.",
+            "I'm trying to adjust the deadline for my Lumen prototype to April 5.",
+            "changed",
+        ),
     ],
 )
 def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer: str, kind: str) -> None:
@@ -210,6 +215,10 @@ def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer:
         ),
         ("I've never smoked, not even one.", "I gave up smoking the day Helen was born."),
         ("Ich habe nie Klavier gespielt.", "Yoga habe ich aufgegeben, ich laufe lieber am Fluss."),
+        (
+            "I work on the Cargo API and need to set a deadline of April 1, to finish the prototype.",
+            "I'm trying to adjust the deadline for my Lumen prototype to April 5.",
+        ),
     ],
 )
 def test_what_is_of_another_or_is_not_so_changes_nothing(older: str, newer: str) -> None:
