@@ -105,7 +105,7 @@ COMPARING: Final = wording(
 QUOTE: Final = regex(
     r"(?:(?<!\bI )\b(?:wrote|writes|says?|said|told (?:me|us)|asked|reads?|schrieb|sagte?|meinte|steht|stand|dijo"
     r"|escribió|decía|ponía|pone|dit|écrit|disait)\b[^'\"“„«‘.!?]{0,20}|: ?|\band )"
-    r"['\"“„«‘](?P<words>[^\"”“»’]{8,300}?)(?:['\"”“»’](?!\w)|\Z)",
+    r"(?<!\w)['\"“„«‘](?P<words>[^\"”“»’]{8,300}?)(?:['\"”“»’](?!\w)|\Z)",
     re.I,
 )
 """Words of somebody or something else, behind a quotation mark; it may be cut off."""

@@ -133,6 +133,13 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
             "I'm trying to adjust the deadline for my Lumen prototype to April 5.",
             "changed",
         ),
+        # An apostrophe opens no quotation.
+        ("The landlord said that I'm paying a rent of 900 euros.", "The rent went up to 960 euros.", "changed"),
+        (
+            "Il dit que l'abonnement coûte 30 euros par mois.",
+            "L'abonnement est passé à 35 euros par mois.",
+            "changed",
+        ),
     ],
 )
 def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer: str, kind: str) -> None:
