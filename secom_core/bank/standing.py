@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from sqlalchemy import Table
@@ -177,19 +178,33 @@ def with_replacements(
         return list(candidates)
     if past and history:
         return _with_the_past(candidates, replaced, turns_named, exclude)
+    held = partial(_in_its_place, replaced=replaced, turns_named=turns_named, history=history)
     shown: list[Candidate] = []
     for each in candidates:
         marked = replace(each, replaced=replaced)
-        own = replacements_of(marked)
-        if not own:
+        if not replacements_of(marked):
             shown.append(marked)
             continue
-        said = [one for one in own if one.newer and one.newer not in exclude]
-        ids = dict.fromkeys(one.newer for one in said)
-        newer = turns_named(ids, each.kind, score=each.score, relevance=each.relevance)
-        newer = [replace(one, replaced=replaced, signals=each.signals) for one in newer if _says(one, said)]
+        newer = held(marked, exclude=frozenset(exclude))
         shown += [replace(marked, newer=tuple(newer))] if history else newer
     return shown
+
+
+def _in_its_place(
+    candidate: Candidate, *, replaced: Replaced, turns_named: TurnsNamed, history: bool, exclude: frozenset[str]
+) -> list[Candidate]:
+    """What holds in the place of a candidate; what of it was replaced in turn after what holds in its place."""
+    said = [each for each in replacements_of(candidate) if each.newer and each.newer not in exclude]
+    ids = dict.fromkeys(each.newer for each in said)
+    named = turns_named(ids, candidate.kind, score=candidate.score, relevance=candidate.relevance)
+    held: list[Candidate] = []
+    for one in (replace(each, replaced=replaced, signals=candidate.signals) for each in named if _says(each, said)):
+        if replacements_of(one):
+            # What replaces what was replaced before leads back, and is not followed.
+            without = exclude.union(each.older for each in said)
+            held += _in_its_place(one, replaced=replaced, turns_named=turns_named, history=history, exclude=without)
+        held += [one] if history or not replacements_of(one) else []
+    return held
 
 
 def taken_back_last(parts: Sequence[Sequence[Candidate]], place: int) -> tuple[list[Candidate], ...]:

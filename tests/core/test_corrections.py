@@ -93,6 +93,20 @@ def test_corrections_of_corrections_lead_to_what_holds(bank) -> None:
     assert bank.turns(ANN, turn_ids=[second])[0].session == "may/corrections"
 
 
+@pytest.mark.parametrize("history", [True, False])
+@pytest.mark.parametrize("asked", [{"k": 1}, {"token_budget": 60}, {"k": 1, "only_relevant": True}])
+def test_what_is_told_after_a_correction_holds_where_there_is_room_for_one(asked, history) -> None:
+    with MemoryBank.open(changes=True) as bank:
+        old = Message("How much is my rent going to be, and what should I do? It is 900 euros.", id="old", at=MAY)
+        bank.remember(ANN, [old], session="may", close=True)
+        corrected = bank.correct(ANN, "old", "My rent is 950 euros.", at=JUNE)
+        now = Message("It went up: I now pay 1000 euros of rent.", id="now", at=JUNE + timedelta(days=9))
+        bank.remember(ANN, [now], session="june", close=True)
+        assert [(link.older, link.newer) for link in bank.changes(ANN)] == [(corrected, "now")]
+        recall = bank.recall(ANN, "How much is my rent going to be, what should I do?", **asked, history=history)
+        assert [hit.turn_ids for hit in recall.hits] == [("now",)]
+
+
 def test_what_is_taken_back_is_marked_and_left_out_of_what_holds(bank) -> None:
     assert bank.correct(ANN, "m0", None, at=JUNE) is None
     assert "(retracted on 2025-06-01)" in bank.recall(ANN, QUERY, token_budget=300).text
