@@ -190,7 +190,7 @@ class Recalling:
         exclude: Collection[str],
     ) -> list[SearchedScope]:
         """The scopes that hold anything; the ids of turns in the prompt are those of the first."""
-        where = read_filter(options.where) if options.where is not None else None
+        where = read_filter(options.where, self.parts.zone) if options.where is not None else None
         searched: list[SearchedScope] = []
         sources = self.standing.sources
         for scope in scopes:

@@ -13,8 +13,9 @@ hold: ``eq``, ``in``, ``lt``, ``le``, ``gt``, ``ge``, ``exists``, and ``has`` fo
 same as ``assistant``. Who has no name is shown under the role, and is a ``speaker`` of this name too.
 
 Values compare with their own kind only: texts, numbers, truth values, ``None``. What a message does not have fails
-every condition but ``exists: False``, and so passes every ``not`` around one. A moment is a datetime or its ISO form,
-in UTC where it has no zone; a day without a time stands for all of it: ``le`` takes it in, and ``gt`` does not.
+every condition but ``exists: False``, and so passes every ``not`` around one. A moment is a datetime or its ISO form; a
+day without a time stands for all of it: ``le`` takes it in, and ``gt`` does not. Days, and times without an offset, are
+those of the bank's ``timezone``, or of UTC.
 """
 
 from __future__ import annotations

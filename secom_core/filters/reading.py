@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from math import isfinite
 from typing import Any, Final
 
 from ..conversation import joined
 from ..errors import InvalidInput, shorten
+from ..zones import in_zone
 from .conditions import FIELDS, METADATA, OPERATORS, ORDER, ROLES, Condition, Field, Joined, kind_of
 
 _JOINS: Final = ("and", "or", "not")
@@ -27,13 +28,17 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _INSTANT: Final = timedelta(microseconds=1)
 
 
-def read_filter(given: Mapping[str, Any]) -> Joined:
+def read_filter(given: Mapping[str, Any], zone: tzinfo | None = None) -> Joined:
     """A filter as it is applied, checked.
+
+    Args:
+        given: the filter.
+        zone: whose days, and times without an offset, it has; those of UTC unless given.
 
     Raises:
         InvalidInput: it is none; with what was given, and what is allowed.
     """
-    return _Reader().mapping(given, 0)
+    return _Reader(zone).mapping(given, 0)
 
 
 def checked_filter(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -52,8 +57,8 @@ def checked_filter(given: Mapping[str, Any] | None) -> dict[str, Any] | None:
 class _Reader:
     """Reads a filter, and counts its parts."""
 
-    def __init__(self) -> None:
-        self._parts = 0
+    def __init__(self, zone: tzinfo | None) -> None:
+        self._parts, self._zone = 0, zone
 
     def mapping(self, given: object, depth: int) -> Joined:
         if not isinstance(given, Mapping):
@@ -90,7 +95,8 @@ class _Reader:
             return Condition(field, key, by, (value,))
         values = _list(value) if by == "in" else [value]
         self._count(len(values))
-        read = tuple(_value(field, key, by, each) for each in values)
+        at, zone = field == "at", self._zone
+        read: tuple[Any, ...] = tuple(_lasting(each, zone) if at else _value(field, key, by, each) for each in values)
         if field in ("role", "speaker") and by in ("eq", "in"):
             of_role = Condition("role", "", by, tuple(dict.fromkeys(role for each in read for role in _roles(each))))
             return of_role if field == "role" else _said_by(Condition(field, key, by, read), of_role)
@@ -125,8 +131,6 @@ def _list(value: object) -> list[Any]:
 
 
 def _value(field: Field, key: str, by: str, value: object) -> Any:
-    if field == "at":
-        return _lasting(value)
     if isinstance(value, str) and len(value) <= _LONGEST:
         return joined(value)
     is_number = isinstance(value, int) or (isinstance(value, float) and isfinite(value))
@@ -143,14 +147,16 @@ def _value(field: Field, key: str, by: str, value: object) -> Any:
     )
 
 
-def _lasting(value: object) -> tuple[int, int]:
-    """From when and up to when a moment, or a day, lasts, in microseconds since 1970."""
+def _lasting(value: object, zone: tzinfo | None) -> tuple[int, int]:
+    """From when and up to when a moment, or a day of a zone, lasts, in microseconds since 1970."""
     at = _moment(value)
     if isinstance(at, datetime):
-        start = at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc)
-        return _microseconds(start), _microseconds(start) + 1
-    start = datetime.combine(at, time(), timezone.utc)
-    return _microseconds(start), _microseconds(start) + timedelta(days=1) // _INSTANT
+        start = _microseconds(in_zone(at, zone))
+        return start, start + 1
+    begin = _microseconds(in_zone(datetime.combine(at, time()), zone))
+    # Where the clocks are changed, a day has 23 or 25 hours, of which the last may come twice.
+    last = _microseconds(in_zone(datetime.combine(at, time.max.replace(fold=1)), zone))
+    return begin, last + 1
 
 
 def _microseconds(at: datetime) -> int:

@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from functools import reduce
 from itertools import groupby, product
 from operator import itemgetter
@@ -19,10 +19,11 @@ import pytest
 
 from secom_core import MemoryBank, Message, Recall
 from secom_core.errors import InvalidInput
-from secom_core.filters import MISSING, checked_filter, read_filter
+from secom_core.filters import MISSING, Condition, Joined, checked_filter, read_filter
 from secom_core.ranking.weights import DENSE, LEXICAL
 from secom_core.stores.database import Database
 from secom_core.stores.glances import TURNS_AT
+from secom_core.zones import zone_of
 from tests.dense_stores import DictionaryStore
 from tests.embedders import HashingEmbedder
 
@@ -301,6 +302,54 @@ def test_values_compare_with_their_own_kind(condition: Mapping[str, Any], value:
     with remembered(MemoryBank.open(), [(message, "s")]) as bank:
         for where, passes in (({"metadata.key": condition}, holds), ({"not": {"metadata.key": condition}}, not holds)):
             assert bool(bank.recall(SCOPE, "harbour", where=where).hits) is passes
+
+
+@pytest.mark.parametrize(
+    ("zone", "where", "found"),
+    [
+        ("Europe/Brussels", "2025-06-01", ["early", "noon"]),
+        ("Europe/Brussels", date(2025, 6, 2), ["late"]),
+        ("Europe/Brussels", {"lt": "2025-06-02"}, ["early", "noon"]),
+        ("Europe/Brussels", {"gt": "2025-06-01"}, ["late"]),
+        ("Europe/Brussels", "2025-06-01T12:00", ["noon"]),
+        ("Europe/Brussels", datetime(2025, 6, 1, 12), ["noon"]),
+        ("Europe/Brussels", {"in": ["2025-06-01T10:00Z"]}, ["noon"]),
+        (None, "2025-06-01", ["noon", "late"]),
+        (None, {"lt": "2025-06-01"}, ["early"]),
+    ],
+)
+def test_days_and_times_without_an_offset_are_of_the_time_zone_of_the_bank(
+    zone: str | None, where: Any, found: list[str]
+) -> None:
+    hours = {"early": (5, 31, 22), "noon": (6, 1, 10), "late": (6, 1, 22)}
+    with MemoryBank.open(timezone=zone) as bank:
+        for name, day in hours.items():
+            at = datetime(2025, *day, tzinfo=timezone.utc)
+            bank.remember(SCOPE, [Message(f"The kayak is {name}.", id=name, at=at)], session=name)
+        recall = bank.recall(SCOPE, "kayak", where={"at": where})
+        assert [turn.id for turn in recall.turns] == found
+        also = bank.recall(("acme", "team"), "kayak", also=[SCOPE], where={"not": {"at": where}})
+        assert sorted(turn.id for turn in also.turns) == sorted(set(hours).difference(found))
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "hours"),
+    [
+        ("Europe/Brussels", date(2025, 3, 30), 23),
+        ("Europe/Brussels", date(2025, 10, 26), 25),
+        ("America/Sao_Paulo", date(2018, 2, 17), 25),  # its last hour comes twice
+        ("America/Sao_Paulo", date(2018, 11, 4), 23),  # its first hour is passed over
+        ("America/New_York", date.max, 24),
+        ("Asia/Tokyo", date.min, 24),
+    ],
+)
+def test_a_day_lasts_as_long_as_the_clocks_say(zone: str, day: date, hours: int) -> None:
+    [tests] = read_filter({"at": day}, zone_of(zone)).parts
+    assert isinstance(tests, Joined)
+    [condition] = tests.parts
+    assert isinstance(condition, Condition)
+    [(start, stop)] = condition.values
+    assert stop - start == hours * 3_600_000_000
 
 
 def test_a_filter_is_kept_as_json_has_it() -> None:
