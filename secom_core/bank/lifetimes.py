@@ -10,6 +10,7 @@ from typing import Final
 from sqlalchemy import Connection, Table
 
 from ..conversation import Scope, check_scope
+from ..corrections.store import corrections_of, marks
 from ..errors import InvalidInput, StoreError, shorten, warn_degraded
 from ..lifetimes import store as rows
 from ..lifetimes.records import Cap, Lifetime
@@ -28,9 +29,9 @@ Forget = Callable[[Scope, Sequence[str]], int]
 class Lifetimes:
     """``bank.lifetimes``: when turns, sessions and scopes expire, and how much a scope may hold.
 
-    What has ended is gone as by `MemoryBank.forget`, with everything that was made of it: by the next call that reads
-    or writes the scope, before it does, or by `end_expired` for all scopes. Where nothing has ended, a call costs one
-    look into an index for it.
+    What has ended is gone as by `MemoryBank.forget`, with everything that was made of it, and with what corrects it by
+    hand, unless that has an end of its own: by the next call that reads or writes the scope, before it does, or by
+    `end_expired` for all scopes. Where nothing has ended, a call costs one look into an index for it.
 
     Args:
         store: where turns are.
@@ -210,7 +211,10 @@ class Lifetimes:
         gone = 0
         with self._store.transaction(write=False) as connection:
             ended = rows.ending(connection, scope, now)
+            newer = _corrections(connection, ended) if ended is not None else []
         if ended is not None:
+            # While what they correct is there, it is known that they are to go.
+            gone += self._forget(scope, newer) if newer else 0
             gone += self._forget(scope, ended.turn_ids) if ended.turn_ids else 0
             rows.settled(self._store, ended.scope_id, ended.rows)
             if ended.is_whole:
@@ -223,6 +227,12 @@ class Lifetimes:
                 break
             gone += self._forget(scope, over)
         return gone
+
+
+def _corrections(connection: Connection, ended: rows.Ending) -> list[str]:
+    """What was put in the place of turns that have ended, but for what has an end of its own."""
+    found = corrections_of(marks(connection, ended.scope_id), ended.turn_ids)
+    return sorted(found - {each.turn_id for each in rows.ends(connection, ended.scope_id)}) if found else []
 
 
 def check_expires(expires: datetime | None) -> datetime | None:

@@ -93,6 +93,16 @@ def last_of(known: Collection[Mark], turn_id: str) -> str:
     return turn_id
 
 
+def corrections_of(known: Collection[Mark], turn_ids: Collection[str]) -> set[str]:
+    """The turns that were put in the place of these, and of one another."""
+    newer = {mark.turn_id: mark.newer for mark in known if mark.newer is not None}
+    found: set[str] = set()
+    named = set(turn_ids)
+    while named := {newer[each] for each in named if each in newer} - found:
+        found |= named
+    return found
+
+
 def forget_turns(connection: Connection, session: SessionRow, turns: Collection[int]) -> None:
     """Delete the marks of these turns; what one of them had corrected stays taken back, without its name."""
     for batch in batches(sorted(turns)):

@@ -61,6 +61,34 @@ def test_a_recall_of_what_has_not_changed_asks_once(bank) -> None:
     assert len(statements) == 1, "the scope, what has ended of it, its cap and its marks are one question"
 
 
+@pytest.mark.usefixtures("each_store")
+@pytest.mark.parametrize("part", ["turn", "session", "session, later"])
+def test_what_corrects_a_turn_ends_with_it(tmp_path, part: str) -> None:
+    with MemoryBank.open(tmp_path / "a.db", summaries=True) as bank:
+        end = later(hours=1)
+        [turn] = bank.remember(ANN, said("The door code is 4711."), session="door", close=True).turn_ids
+        if part == "session":
+            bank.lifetimes.set(ANN, end, session="door")
+        first = bank.correct(ANN, turn, f"The door code is {SECRET}.")
+        assert bank.correct(ANN, turn, f"The door code is {SECRET}, and the gate is open.") != first
+        if part != "session":
+            named = {"turn_ids": [turn]} if part == "turn" else {"session": "door"}
+            bank.lifetimes.set(ANN, end, **named)
+        assert SECRET in bank.recall(ANN, "What is the door code?").text
+        assert bank.lifetimes.end_expired(end) == 3
+        assert words(bank) == []
+        assert SECRET not in bank.recall(ANN, "What is the door code?", layers=["summaries"]).text
+
+
+def test_a_correction_with_an_end_of_its_own_keeps_it(bank) -> None:
+    end = later(hours=1)
+    [turn] = bank.remember(ANN, said("The door code is 4711."), session="door", expires=end).turn_ids
+    newer = bank.correct(ANN, turn, "The door code is 9932.")
+    bank.lifetimes.set(ANN, end + timedelta(hours=1), turn_ids=[newer])
+    assert bank.lifetimes.end_expired(end) == 1
+    assert words(bank) == ["The rent is due.", "The door code is 9932."]
+
+
 # -- ends -------------------------------------------------------------------------------------------------------------
 
 
