@@ -96,6 +96,7 @@ class Components:
             self.standing,
             lambda scope, turn_ids: self.forget(scope, None, turn_ids, None),
             lambda scope: self.forgetting.forget_empty(scope),
+            parts.zone,
         )
         self.current = self.lifetimes.current
         judge = Judge(parts.reranking) if parts.reranking is not None else None

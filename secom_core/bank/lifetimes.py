@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Final
 
 from sqlalchemy import Connection, Table
@@ -38,12 +38,19 @@ class Lifetimes:
         standing: knows what is pinned.
         forget: forgets turns.
         forget_empty: forgets a scope that has no turn left.
+        zone: in which an end without an offset is read.
     """
 
     def __init__(
-        self, store: SqlStore, standing: Standing, forget: Forget, forget_empty: Callable[[Scope], object]
+        self,
+        store: SqlStore,
+        standing: Standing,
+        forget: Forget,
+        forget_empty: Callable[[Scope], object],
+        zone: tzinfo | None = None,
     ) -> None:
         self._store, self._standing, self._forget, self._forget_empty = store, standing, forget, forget_empty
+        self._zone = zone
 
     # -- set --------------------------------------------------------------------------------------------------------
 
@@ -59,14 +66,15 @@ class Lifetimes:
 
         Args:
             scope: whose memory it is; nothing needs to be remembered there yet.
-            expires: from when on it is gone, UTC where it has no zone; with ``None`` it has no end.
+            expires: from when on it is gone; without an offset it is of the bank's ``timezone``, or of UTC. With
+                ``None`` it has no end.
             session: only this session, with all that is said in it until then.
             turn_ids: only these turns.
 
         Raises:
             InvalidInput: there is no such session or turn, or both are given.
         """
-        named, moment = check_scope(scope), check_expires(expires)
+        named, moment = check_scope(scope), check_expires(expires, self._zone)
         if isinstance(turn_ids, str) or not (session is None or turn_ids is None):
             raise InvalidInput(f"give a session, or a sequence of turn_ids, or neither, got {session!r}, {turn_ids!r}")
 
@@ -109,10 +117,9 @@ class Lifetimes:
             lambda connection, scope_id: rows.put_cap(connection, scope_id, cap if cap != Cap() else None),
         )
 
-    @staticmethod
-    def ending(expires: datetime | None) -> list[Also]:
+    def ending(self, expires: datetime | None) -> list[Also]:
         """What notes in the transaction that writes turns when they end; nothing where they have no end."""
-        moment = check_expires(expires)
+        moment = check_expires(expires, self._zone)
         if moment is None:
             return []
         return [lambda connection, session, at: rows.put_turns(connection, session.scope_id, at.turn_ids, moment)]
@@ -141,7 +148,7 @@ class Lifetimes:
         Raises:
             StoreError: as `MemoryBank.forget` says.
         """
-        moment = check_moment("now", now)
+        moment = check_moment("now", now, self._zone)
         with self._store.transaction(write=False) as connection:
             keys = rows.due_scopes(connection, moment)
         return sum(self._end(tuple(json.loads(key)), moment) for key in keys)
@@ -235,12 +242,12 @@ def _corrections(connection: Connection, ended: rows.Ending) -> list[str]:
     return sorted(found - {each.turn_id for each in rows.ends(connection, ended.scope_id)}) if found else []
 
 
-def check_expires(expires: datetime | None) -> datetime | None:
-    """The moment with a zone.
+def check_expires(expires: datetime | None, zone: tzinfo | None) -> datetime | None:
+    """The moment with an offset: that of the zone, or of UTC, where it has none.
 
     Raises:
         InvalidInput: it is none.
     """
     if expires is not None and not isinstance(expires, datetime):
         raise InvalidInput(f"expires is a datetime, or None, not {shorten(expires)}")
-    return check_moment("expires", expires) if expires is not None else None
+    return check_moment("expires", expires, zone) if expires is not None else None

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 import sqlalchemy as sa
@@ -59,6 +60,19 @@ def test_a_recall_of_what_has_not_changed_asks_once(bank) -> None:
     bank._store.engine.raw_connection().driver_connection.set_trace_callback(statements.append)
     assert "rent" in bank.recall(ANN, "What of the rent?").text
     assert len(statements) == 1, "the scope, what has ended of it, its cap and its marks are one question"
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
+def test_an_end_without_an_offset_is_of_the_time_zone_of_the_bank(zone: str) -> None:
+    by_the_clock = datetime.now(ZoneInfo(zone)).replace(tzinfo=None) + timedelta(hours=1)
+    with MemoryBank.open(timezone=zone) as bank:
+        bank.remember(ANN, said("one"), session="turn", expires=by_the_clock)
+        bank.remember(ANN, said("two"), session="all")
+        bank.lifetimes.set(ANN, by_the_clock, session="all")
+        ends, _ = bank.lifetimes.of(ANN)
+        assert {each.expires for each in ends} == {by_the_clock.replace(tzinfo=ZoneInfo(zone))}
+        assert bank.lifetimes.end_expired(by_the_clock - timedelta(minutes=1)) == 0
+        assert bank.lifetimes.end_expired(by_the_clock) == 2
 
 
 @pytest.mark.usefixtures("each_store")
