@@ -16,10 +16,11 @@ from typing import Final
 
 from sqlalchemy import Table
 
-from ..context.replacing import replacements_of
+from ..context.excerpts import cut_short
+from ..context.replacing import holding, replacements_of
 from ..conversation import Replacement, Turn
 from ..layers import Layer, registered, saying_what_holds
-from ..memory import Hit
+from ..memory import Hit, Passage
 from ..ranking import Candidate
 from ..stores.sql import SqlStore
 from .chains import LONGEST, Chains, Replaced
@@ -170,7 +171,8 @@ def with_replacements(
         candidates: best first.
         replaced: what holds no more.
         turns_named: gives candidates for turns by their ids.
-        history: what holds no more stays, marked, after what holds in its place; else that alone is shown.
+        history: what holds no more stays, marked, after what holds in its place; else that alone is shown, and what
+            else was said in the same turns.
         exclude: ids of turns that are in the prompt already.
         past: the past is asked about: what holds no more comes before what holds in its place.
     """
@@ -186,7 +188,7 @@ def with_replacements(
             shown.append(marked)
             continue
         newer = held(marked, exclude=frozenset(exclude))
-        shown += [replace(marked, newer=tuple(newer))] if history else newer
+        shown += [replace(marked, newer=tuple(newer))] if history else [*newer, *_still_holding(marked)]
     return shown
 
 
@@ -203,8 +205,28 @@ def _in_its_place(
             # What replaces what was replaced before leads back, and is not followed.
             without = exclude.union(each.older for each in said)
             held += _in_its_place(one, replaced=replaced, turns_named=turns_named, history=history, exclude=without)
-        held += [one] if history or not replacements_of(one) else []
+        held += [one] if history else _still_holding(one)
     return held
+
+
+def _still_holding(candidate: Candidate) -> list[Candidate]:
+    """A candidate, or what of it still holds where a part of it does not."""
+    gone = replacements_of(candidate)
+    if not gone:
+        return [candidate]
+    shown = [candidate.passage] if candidate.passage is not None else _messages_of(candidate.turn)
+    left = [part for each in shown for part in holding(each, gone)]
+    narrower = [part for each in candidate.narrower for part in holding(each, gone)]
+    return [replace(candidate, passage=each, tokens=0, narrower=_within(each, narrower)) for each in left]
+
+
+def _within(passage: Passage, parts: Iterable[Passage]) -> tuple[Passage, ...]:
+    at, first, last = passage.place, passage.start, passage.stop
+    return tuple(each for each in parts if each.place == at and first <= each.start and each.stop <= last)
+
+
+def _messages_of(turn: Turn) -> list[Passage]:
+    return [Passage(turn, place, 0, len(message.text)) for place, message in enumerate(turn.messages)]
 
 
 def taken_back_last(parts: Sequence[Sequence[Candidate]], place: int) -> tuple[list[Candidate], ...]:
@@ -257,13 +279,16 @@ def _with_the_past(
 
 
 def without_history(hits: Iterable[Hit]) -> list[Hit]:
-    """The hits without the turns of theirs that hold no more; one that has none left goes, and numbers close up."""
+    """The hits without what of their turns holds no more; one that has nothing left goes, and numbers close up."""
     kept = []
     for hit in hits:
-        turns = tuple(turn for turn in hit.turns if turn.id not in hit.replaced)
-        if turns:
-            excerpts = tuple(each for each in hit.excerpts if each.turn.id not in hit.replaced)
-            kept.append(replace(hit, turns=turns, excerpts=excerpts, replaced={}))
+        if hit.replaced:
+            left = [part for each in hit.passages for part in holding(each, hit.replaced.get(each.turn.id, ()))]
+            ids = {each.turn.id for each in left}
+            turns = tuple(turn for turn in hit.turns if turn.id in ids)
+            hit = replace(hit, turns=turns, excerpts=cut_short(left), replaced={})
+        if hit.turns:
+            kept.append(hit)
     return [replace(hit, number=number) for number, hit in enumerate(kept, start=1)]
 
 

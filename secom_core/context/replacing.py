@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Final
 
 from ..conversation import Replacement, Turn
-from ..memory import CUT, Hit, Section
+from ..memory import CUT, Hit, Passage, Section
 from ..ranking import Candidate
+from ..ranking.cores import leads
+from ..text.parts import line_spans
 from .lines import escaped, new_days
 
 IN_THE_PROMPT: Final = "corrections"
@@ -110,6 +113,27 @@ def replacements_of(candidate: Candidate) -> tuple[Replacement, ...]:
         return ()
     found, shown = candidate.replaced.get(candidate.turn.id, ()), candidate.passage
     return tuple(each for each in found if shown is None or each.touches(shown.place, shown.start, shown.stop))
+
+
+def holding(passage: Passage, gone: Sequence[Replacement]) -> list[Passage]:
+    """What of a passage still holds: the sentences of which all does, those that stand together as one.
+
+    A greeting that is left tells nothing, and is none.
+
+    Args:
+        passage: a passage.
+        gone: what holds no more of its turn.
+    """
+
+    def holds(span: tuple[int, int]) -> bool:
+        return not any(each.touches(passage.place, *span) for each in gone)
+
+    if all(each.span is not None for each in gone) and holds((passage.start, passage.stop)):
+        return [passage]
+    spans = line_spans(passage.message.text, passage.start, passage.stop)
+    runs = [list(run) for does_hold, run in groupby(spans, holds) if does_hold]
+    left = [replace(passage, start=run[0][0], stop=run[-1][1]) for run in runs]
+    return [each for each in left if any(map(str.isalnum, each.text)) and not leads(each.text)]
 
 
 def replaced_of(

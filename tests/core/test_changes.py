@@ -15,6 +15,7 @@ from secom_core import MemoryBank
 from secom_core.bank.chains import Chains
 from secom_core.changes import links_of, statements, statements_of
 from secom_core.changes.asked import replaced_in
+from secom_core.context import PackMemories
 from secom_core.context.replacing import marked
 from secom_core.conversation import Message, Replacement, Turn
 from secom_core.ranking import standing
@@ -346,6 +347,42 @@ def test_what_holds_no_more_may_stay_out(bank: MemoryBank) -> None:
     found = bank.recall(ANN, "What do we pay for housing now?", token_budget=500, history=False)
     assert "1,150" not in found.text
     assert "1,230 euros" in found.text
+
+
+TOLD = "Hi! I live in Linden with my sister Lena. Our rent is 900 euros a month. My blood group is B negative."
+
+
+@pytest.mark.parametrize("asked", [{"token_budget": 90}, {"k": 2}, {"k": 1, "token_budget": 90}, {}])
+@pytest.mark.parametrize("parts", [{}, {"granularity": "session"}, {"packer": PackMemories()}])
+@pytest.mark.parametrize("is_long", [False, True])
+def test_what_else_was_said_in_one_turn_stays_without_what_holds_no_more(
+    parts: dict[str, Any], asked: dict[str, Any], is_long: bool
+) -> None:
+    with MemoryBank.open(changes=True, **parts) as bank:
+        more = " ".join(f"The shed in plot {place} has a blue door." for place in range(60)) if is_long else ""
+        tell(bank, (f"{TOLD} {more}".strip(), "Noted."), ("The rent went up to 960 euros.", "I see."))
+        [link] = bank.changes(ANN)
+        assert link.older_span is not None
+        question = "What is my blood group?"
+        assert "900 euros" in bank.recall(ANN, question, token_budget=2000).text
+        found = bank.recall(ANN, question, history=False, **asked)
+        assert parts or "My blood group is B negative." in found.text
+        assert "900 euros" not in found.text
+        assert "replaced" not in found.text
+        assert found.tokens <= asked.get("token_budget", 4000)
+        assert [hit.number for hit in found.hits] == list(range(1, len(found.hits) + 1))
+        every = bank.recall(ANN, question, history=False, token_budget=2000)
+        assert "sister Lena. […] My blood group is B negative." in every.text
+        assert not any(hit.replaced for hit in every.hits)
+
+
+def test_of_a_turn_that_tells_nothing_else_nothing_stays() -> None:
+    with MemoryBank.open(changes=True) as bank:
+        tell(bank, ("Hi! Our rent is 900 euros a month.", "Noted."), ("The rent went up to 960 euros.", "I see."))
+        for asked in ({"token_budget": 500}, {"k": 5}):
+            found = bank.recall(ANN, "How much is the rent?", history=False, **asked)
+            assert "Hi!" not in found.text
+            assert "960 euros" in found.text
 
 
 def test_a_question_about_the_past_gets_the_past(bank: MemoryBank) -> None:
