@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Final
 
@@ -98,8 +98,8 @@ class Lifetimes:
     ) -> None:
         """Limit how much a scope may hold; without a number, remove the limit.
 
-        What is too much goes, the oldest turn first, pinned ones last; what is too old goes, pinned or not. A turn
-        that is larger than the cap by itself goes as soon as it has come.
+        What is too much goes, the oldest turn first, pinned ones and what corrects them last; what is too old goes,
+        pinned or not. A turn that is larger than the cap by itself goes as soon as it has come.
 
         Args:
             scope: whose memory it is; nothing needs to be remembered there yet.
@@ -214,6 +214,14 @@ class Lifetimes:
     def _due(self, scope: Scope, session: str | None = None, tables: Sequence[Table] = ()) -> rows.Due:
         return rows.due(self._store, scope, datetime.now(timezone.utc), session=session, tables=tables)
 
+    def _pinned(self, scope: Scope) -> Collection[str]:
+        """The turns that are pinned, and what was put in the place of one."""
+        row = self._store.scope(scope)
+        if row is None or not (pinned := self._standing.pinned(row.id)):
+            return ()
+        with self._store.transaction(write=False) as connection:
+            return corrections_of(marks(connection, row.id), pinned).union(pinned)
+
     def _end(self, scope: Scope, now: datetime) -> int:
         gone = 0
         with self._store.transaction(write=False) as connection:
@@ -227,9 +235,7 @@ class Lifetimes:
             if ended.is_whole:
                 self._forget_empty(scope)
         for _ in range(_TRIED):
-            row = self._store.scope(scope)
-            pinned = self._standing.pinned(row.id) if row is not None else ()
-            over = rows.overflow(self._store, scope, now, pinned)
+            over = rows.overflow(self._store, scope, now, self._pinned(scope))
             if not over:
                 break
             gone += self._forget(scope, over)

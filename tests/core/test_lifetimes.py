@@ -62,6 +62,18 @@ def test_a_recall_of_what_has_not_changed_asks_once(bank) -> None:
     assert len(statements) == 1, "the scope, what has ended of it, its cap and its marks are one question"
 
 
+def test_a_cap_takes_what_corrects_a_pinned_turn_last(bank) -> None:
+    [turn] = bank.remember(ANN, said("I must not have penicillin."), session="ill", at=ago(days=9)).turn_ids
+    bank.corrections.pin(ANN, turn)
+    first = bank.correct(ANN, turn, "I must not have amoxicillin.", at=ago(days=8))
+    bank.correct(ANN, first, "I must not have ampicillin.", at=ago(days=7))
+    bank.remember(ANN, said("The walk was nice.", at=ago(days=1)), session="walk")
+    bank.lifetimes.cap(ANN, turns=3)
+    assert words(bank) == ["I must not have penicillin.", "I must not have amoxicillin.", "I must not have ampicillin."]
+    bank.lifetimes.cap(ANN, turns=1)
+    assert words(bank) == ["I must not have ampicillin."]
+
+
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo"])
 def test_an_end_without_an_offset_is_of_the_time_zone_of_the_bank(zone: str) -> None:
     by_the_clock = datetime.now(ZoneInfo(zone)).replace(tzinfo=None) + timedelta(hours=1)
