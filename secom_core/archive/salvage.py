@@ -11,6 +11,7 @@ not found, as the store overwrites them.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ from ..stores.schema import Verbatim, messages, scopes, sessions
 from . import export as transfer
 
 _TEXT_DAMAGED: Final = "\ufffd"
+_NULS: Final = re.compile("\0+")
 _SIZES: Final = frozenset(1 << power for power in range(9, 16))
 _USUAL: Final = 4096
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -129,7 +131,14 @@ class _Pages:
         with suppress(*self._stumbles):
             cell = page.cell(place)
             _, values = self._library.read_record(_Row(cell.data), "utf-8")
-            yield cell.key, [each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in values]
+            yield cell.key, [_read_as_text(each) for each in values]
+
+
+def _read_as_text(value: Any) -> Any:
+    """Bytes as text; what is none in it stands as U+FFFD, a run of NULs too: `Verbatim` writes none, a lost block does."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    return _NULS.sub(_TEXT_DAMAGED, value) if isinstance(value, str) else value
 
 
 class _Row(BytesIO):

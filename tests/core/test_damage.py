@@ -165,6 +165,26 @@ def test_a_chain_of_pages_that_comes_back_to_itself_is_read_once(whole, tmp_path
 
 
 @needs_salvage
+def test_a_text_with_a_zeroed_page_is_known_as_damaged(whole, tmp_path):
+    """As a file system leaves a block that was never written; a NUL that somebody said is not stored as such."""
+    path = tmp_path / "bank.db"
+    with MemoryBank.open(path) as bank:
+        bank.remember(ANN, [Message("a long story " * 2000, id="long", at=NOON)], session="a")
+        bank.remember(BOB, [Message("a NUL \0 " + "of Bob's " * 2000, id="nul", at=NOON)], session="b")
+    data = bytearray(path.read_bytes())
+    chain = [start for start in range(0, len(data), PAGE) if b"a long story" in data[start + 4 : start + 28]]
+    data[chain[1] + 4 : chain[1] + PAGE] = bytes(PAGE - 4)
+    path.write_bytes(data)
+    found = salvage(path)
+    assert (found.messages, found.damaged) == (2, 1)
+    (long,) = (json.loads(line)["messages"][0]["text"] for line in turn_lines(found.exports[ANN]))
+    assert "\0" not in long
+    assert "\ufffd" in long
+    (nul,) = (json.loads(line)["messages"][0]["text"] for line in turn_lines(found.exports[BOB]))
+    assert nul == "a NUL \0 " + "of Bob's " * 2000
+
+
+@needs_salvage
 @pytest.mark.parametrize("lie", [False, True])
 def test_the_log_is_salvaged_with_the_file(tmp_path, lie):
     """Also where it says that one of its pages is the four-billionth."""
