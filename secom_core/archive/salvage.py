@@ -135,7 +135,7 @@ class _Pages:
 
 
 def _read_as_text(value: Any) -> Any:
-    """Bytes as text; what is none in it stands as U+FFFD, a run of NULs too: `Verbatim` writes none, a lost block does."""
+    """Bytes as text; what is none in it stands as U+FFFD, as do NULs: they are of a lost block, as none is written."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     return _NULS.sub(_TEXT_DAMAGED, value) if isinstance(value, str) else value

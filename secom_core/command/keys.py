@@ -65,7 +65,8 @@ def _key(file: str | None, ways: tuple[str, str], store: str) -> str | None:
     if plain is False and given is None and not is_text(path):
         if not sys.stdin.isatty():
             raise Refused(
-                f"{path} is not a store of secom, or is encrypted; give its key by {variable}, or {option} FILE"
+                f"{path} is not a store of secom, or is encrypted; give its key by {variable}, or {option} FILE. If it "
+                "never had a key, it is damaged: save what it still holds with `secom export --damaged`"
             )
         return _read(_STDIN, f"Key of {path}")
     return given

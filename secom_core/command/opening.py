@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import shlex
-import sqlite3
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote
 
 from ..bank import MemoryBank, Parts
 from ..configuration import Settings, bank_arguments
@@ -23,6 +21,7 @@ from ..stores.opening import open_store
 from ..stores.places import file_at, is_postgres
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
+from ..stores.sqlite import holds_bank
 from .configured import from_where
 from .keys import key_of
 from .line import did_you_mean
@@ -159,17 +158,6 @@ def _check(path: Path, *, make: bool, said: str) -> None:
                 f"there is no store at {path}{said}; name yours with --store FILE or SECOM_STORE, "
                 "or make one with `secom remember` or `secom import`"
             )
-    elif is_plain(path) is not False and not (make and path.stat().st_size == 0) and not _is_store(path):
+    elif is_plain(path) is not False and not (make and path.stat().st_size == 0) and not holds_bank(path):
         # What is encrypted is looked at with its key, when it is opened.
         raise Refused(f"{path}{said} is not a store of secom")
-
-
-def _is_store(path: Path) -> bool:
-    wanted = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('schema_versions', 'scopes')"
-    try:
-        with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True, timeout=60)) as connection:
-            return bool(connection.execute(wanted).fetchone()[0] == 2)
-    except sqlite3.DatabaseError as error:
-        if "not a database" in str(error):
-            return False
-        raise Refused(f"{path} cannot be read: {error}") from error

@@ -87,6 +87,8 @@ class Cipher:
                 "cannot be opened; give yourself the right to read and write it and its folder, or name a file in a "
                 "folder that you can write to"
             )
+        if "disk image is malformed" in reason:
+            return self.damaged(reason)
         if "file is not a database" not in reason:
             return f"failed: {reason}"
         if self.is_on:
@@ -98,6 +100,14 @@ class Cipher:
             "is no database, or its first page is damaged, and nothing was written; name another file, put a backup in "
             "its place, or save what it still holds with `secom export --damaged`"
         )
+
+    def damaged(self, reason: object) -> str:
+        """What is to be done where pages of the file are not as they were written, after its name."""
+        # Pages are salvaged without a key only.
+        saved = (
+            "export each scope that still opens" if self.is_on else "save what it still holds (secom export --damaged)"
+        )
+        return f"is damaged ({reason}); put its latest backup in its place, or {saved}"
 
     def rekey(self, engine: Engine, key: str, *, wait: float) -> None:
         """Encrypt every page with another key, in one transaction: whoever is killed has the old or the new one.

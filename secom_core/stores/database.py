@@ -223,7 +223,8 @@ class Database:
             # sqlite3 raises the last where a broken file makes a broken message.
             if isinstance(error, SecomError) or (write and not isinstance(error, UnicodeDecodeError)):
                 raise
-            raise StoreError(f"the store at {self._place} is damaged: {error}") from error
+            what = self.cipher.damaged(error) if self.is_sqlite else f"is damaged: {error}"
+            raise StoreError(f"the store at {self._place} {what}") from error
         if write and self.forgotten_in_log:
             self.empty_log(wait=0)
 

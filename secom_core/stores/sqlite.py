@@ -6,10 +6,13 @@ With a key the file is encrypted by SQLCipher, as are its journal files. Without
 from __future__ import annotations
 
 import random
+import sqlite3
 import time
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import StaticPool
@@ -166,6 +169,20 @@ def _is_foreign(cursor: Any) -> bool:
     """Whether there is something in the database, and none of it a bank's; only read."""
     names = {row[0] for row in cursor.execute("SELECT name FROM sqlite_master")}
     return bool(names) and not names >= _OWN_TABLES
+
+
+def holds_bank(file: Path) -> bool:
+    """Whether a plain file is a bank's, of any schema; it is only read.
+
+    Raises:
+        StoreError: it cannot be read; with what to do.
+    """
+    where = f"file:{quote(str(file.resolve()))}?mode=ro"
+    try:
+        with closing(sqlite3.connect(where, uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
+            return _OWN_TABLES <= {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    except sqlite3.Error as error:
+        raise StoreError(f"the store at {file} {Cipher().reason(error)}") from error
 
 
 def _keep_write_ahead_log(cursor: Any, wait: float) -> bool:

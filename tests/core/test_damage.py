@@ -255,6 +255,21 @@ def test_anything_else_is_salvaged_as_nothing(tmp_path, junk):
         salvage(tmp_path / "none.db")
 
 
+@pytest.mark.parametrize("damage", ["cut short", "without its first page", "with other pages"])
+def test_the_command_says_what_to_do_with_a_damaged_store(whole, tmp_path, capsys, damage):
+    path, data = tmp_path / "bank.db", bytearray(whole.read_bytes())
+    if damage == "without its first page":
+        data[:PAGE] = bytes(PAGE)
+    elif damage == "with other pages":
+        data[PAGE : 40 * PAGE] = b"\x55" * (39 * PAGE)
+    path.write_bytes(data[: len(data) // 2] if damage == "cut short" else data)
+    assert main(["recall", "boat", "--store", str(path), "--scope", "acme", "--scope", "ann"]) == 1
+    said = capsys.readouterr().err
+    assert str(path) in said
+    assert "damaged" in said
+    assert "secom export --damaged" in said
+
+
 @pytest.mark.slow
 @needs_salvage
 def test_the_command_exports_a_damaged_store_and_another_takes_it_in(whole, tmp_path, capsys):
