@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidInput, StoreError
+from ..stores.cipher import is_plain, is_text
 from ..stores.places import file_at
 from ..stores.sql import SqlStore
+from ..stores.sqlite import holds_bank
 from .replacing import replacing
 
 
@@ -24,8 +26,9 @@ def back_up(store: SqlStore, path: str | Path) -> Path:
         The file, absolute.
 
     Raises:
-        InvalidInput: the bank is not in SQLite, or ``path`` is its own file, or a URL.
-        StoreError: the copy could not be made, or is damaged, as the bank is then too; or a log lies beside ``path``.
+        InvalidInput: the bank is not in SQLite, or ``path`` is its own file, or a URL, or a file that is no backup.
+        StoreError: the copy could not be made, or is damaged, as the bank is then too; or a log lies beside ``path``,
+            or the file there cannot be read.
     """
     target = file_at(path).resolve()
     if store.engine.dialect.name != "sqlite":
@@ -34,14 +37,37 @@ def back_up(store: SqlStore, path: str | Path) -> Path:
         raise InvalidInput(f"a backup cannot replace the bank itself: {str(target)!r}")
     if target.is_dir():
         raise InvalidInput(f"a backup is one file, and {str(path)!r} is a folder; name a file in it")
+    _check_is_earlier(store, target)
     _check_is_closed(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         with replacing(target) as copy:
-            _copy_file(store, copy)
+            _copy_file(store, copy, target)
     except store.cipher.driver.Error as error:
-        raise StoreError(f"the store at {store.path} cannot be copied to {str(target)!r}: {error}") from error
+        raise _not_copied(store, target, error) from error
     return target
+
+
+def _check_is_earlier(store: SqlStore, target: Path) -> None:
+    """Refuse to replace what cannot be an earlier copy: no bank, or an encrypted one where this one never was.
+
+    The key of an encrypted copy may be an older one, so any encrypted file may be one where the bank is encrypted.
+    """
+    plain = is_plain(target)
+    if plain is None or (holds_bank(target) if plain else store.cipher.is_on and not is_text(target)):
+        return
+    raise InvalidInput(
+        f"{str(target)!r} is no earlier backup of this bank, and would be lost: it is no bank, or is encrypted where "
+        "this one is not; name another file, or remove it"
+    )
+
+
+def _not_copied(store: SqlStore, target: Path, error: Exception) -> StoreError:
+    if "malformed" in str(error):
+        return StoreError(f"the store at {store.path} {store.cipher.damaged(error)}")
+    return StoreError(
+        f"the store at {store.path} cannot be copied to {str(target)!r}: {error}; see that there is room in that folder"
+    )
 
 
 def _check_is_closed(target: Path) -> None:
@@ -55,17 +81,23 @@ def _check_is_closed(target: Path) -> None:
             )
 
 
-def _copy_file(store: SqlStore, path: Path) -> None:
+def _copy_file(store: SqlStore, path: Path, target: Path) -> None:
     # A copy of an encrypted file has its key.
     with closing(store.cipher.connect(path)) as copy:
         with store.transaction(write=False) as connection:
             source: Any = connection.connection.driver_connection
             # In one step: a copy in several begins again whenever another process writes.
-            source.backup(copy, pages=-1)
+            try:
+                source.backup(copy, pages=-1)
+            except store.cipher.driver.Error as error:
+                # The transaction would say that the bank failed.
+                raise _not_copied(store, target, error) from error
         found = [row[0] for row in copy.execute("PRAGMA quick_check")]
         # The copy stands alone, without a log beside it.
         copy.execute("PRAGMA journal_mode=DELETE")
     if found != ["ok"]:
-        raise StoreError(f"the store at {store.path} is damaged, and so is a copy of it: {found[0]}")
+        # Of the first part of the file the name stands before what is wrong in it.
+        reason = found[0].removeprefix("*** in database main ***\n").partition("\n")[0]
+        raise StoreError(f"the store at {store.path} {store.cipher.damaged(reason)}")
     with path.open("rb") as file:
         os.fsync(file.fileno())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -19,6 +20,7 @@ from sqlalchemy import text, update
 from secom_core.archive import move as moving
 from secom_core.archive.move import Fingerprint, Moved, fingerprint
 from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
 from secom_core.errors import InvalidInput, StoreError
 from secom_core.stores.opening import open_store
 from secom_core.stores.schema import memories, messages, metadata
@@ -184,12 +186,55 @@ def test_a_backup_that_cannot_be_made_says_why(tmp_path):
         with pytest.raises(InvalidInput, match=r"a backup is one file, and .* is a folder; name a file in it"):
             bank.storage.backup(tmp_path)
     whole = (tmp_path / "one.db").read_bytes()
-    (tmp_path / "copy.db").write_bytes(b"the last good one")
+    (tmp_path / "copy.db").write_bytes(whole)
     with MemoryBank.open(tmp_path / "one.db") as bank:
         (tmp_path / "one.db").write_bytes(whole[:8192] + b"\x55" * 4096 + whole[12288:])
-        with pytest.raises(StoreError, match=r"one\.db"):
+        with pytest.raises(StoreError, match=r"one\.db is damaged \(.*latest backup.*secom export --damaged"):
             bank.storage.backup(tmp_path / "copy.db")
-    assert (tmp_path / "copy.db").read_bytes() == b"the last good one"
+    assert (tmp_path / "copy.db").read_bytes() == whole
+
+
+@pytest.mark.parametrize("kind", ["a text", "another program's", "an encrypted bank"])
+def test_a_backup_replaces_nothing_that_is_no_backup(tmp_path, kind):
+    """As where two names are mixed up in a command."""
+    other = tmp_path / "other.db"
+    if kind == "a text":
+        other.write_text("Dear diary, ...")
+    elif kind == "another program's":
+        with closing(sqlite3.connect(other)) as connection:
+            connection.execute("CREATE TABLE invoices (paid INTEGER)")
+            connection.commit()
+    else:
+        pytest.importorskip("sqlcipher3", reason="needs the extra 'encrypted'")
+        with MemoryBank.open(other, key="of the vault") as vault:
+            vault.remember(ANN, [{"role": "user", "content": "What nobody else is to read."}], session="s")
+    before = other.read_bytes()
+    with MemoryBank.open(tmp_path / "one.db") as bank:
+        with pytest.raises(InvalidInput, match=r"other\.db' is no earlier backup of this bank, .* name another file"):
+            bank.storage.backup(other)
+    assert other.read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process's files are a matter of Unix")
+def test_a_backup_without_room_names_the_copy_and_not_the_bank_as_what_failed(tmp_path):
+    with MemoryBank.open(tmp_path / "one.db") as bank:
+        bank.remember(ANN, [{"role": "user", "content": "A word " * 50_000}], session="s")
+    script = """
+import resource, signal, sys
+from secom_core import MemoryBank
+from secom_core.errors import StoreError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with MemoryBank.open(sys.argv[1]) as bank:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+    try:
+        bank.storage.backup(sys.argv[2])
+    except StoreError as error:
+        print(error)
+"""
+    command = [sys.executable, "-c", script, str(tmp_path / "one.db"), str(tmp_path / "copy.db")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert re.search(r"one\.db cannot be copied to '.*copy\.db': .*room in that folder", ran.stdout)
+    assert not (tmp_path / "copy.db").exists()
 
 
 def test_postgres_is_backed_up_by_its_own_means(postgres_url, tmp_path):
