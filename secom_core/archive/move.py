@@ -73,16 +73,19 @@ def move(source: SqlStore, target: SqlStore, *, bar: Callable[[Sequence[Scope]],
 
 
 def _move_scope(source: SqlStore, target: SqlStore, scope: Scope) -> Moved:
-    with source.transaction(write=False) as reading, target.transaction(scope=scope) as writing:
-        here, there = scope_id_of(reading, scope), scope_id_of(writing, scope)
+    with source.transaction(write=False) as reading:
+        here = scope_id_of(reading, scope)
         if here is None:
             # Forgotten since the move began.
             return Moved(0, 0, 0)
+        # All of it is read before the target is opened, whose errors name the target: a damaged source is named here.
         sent = _fingerprint(reading, here)
-        if there is not None:
-            _check(scope, sent, _fingerprint(writing, there), "is in the target already, with something else in it")
-            return Moved(0, 1, 0)
-        _check(scope, sent, _fingerprint(writing, _copy(reading, here, writing)), "did not arrive as it was sent")
+        with target.transaction(scope=scope) as writing:
+            there = scope_id_of(writing, scope)
+            if there is not None:
+                _check(scope, sent, _fingerprint(writing, there), "is in the target already, with something else in it")
+                return Moved(0, 1, 0)
+            _check(scope, sent, _fingerprint(writing, _copy(reading, here, writing)), "did not arrive as it was sent")
     return Moved(1, 0, sent[messages.name][0])
 
 

@@ -180,7 +180,7 @@ def holds_bank(file: Path) -> bool:
     where = f"file:{quote(str(file.resolve()))}?mode=ro"
     try:
         with closing(sqlite3.connect(where, uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
-            return _OWN_TABLES <= {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+            return {row[0] for row in connection.execute("SELECT name FROM sqlite_master")} >= _OWN_TABLES
     except sqlite3.Error as error:
         raise StoreError(f"the store at {file} {Cipher().reason(error)}") from error
 

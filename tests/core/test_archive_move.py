@@ -209,9 +209,9 @@ def test_a_backup_replaces_nothing_that_is_no_backup(tmp_path, kind):
         with MemoryBank.open(other, key="of the vault") as vault:
             vault.remember(ANN, [{"role": "user", "content": "What nobody else is to read."}], session="s")
     before = other.read_bytes()
-    with MemoryBank.open(tmp_path / "one.db") as bank:
-        with pytest.raises(InvalidInput, match=r"other\.db' is no earlier backup of this bank, .* name another file"):
-            bank.storage.backup(other)
+    wanted = r"other\.db' is no earlier backup of this bank, .* name another file"
+    with MemoryBank.open(tmp_path / "one.db") as bank, pytest.raises(InvalidInput, match=wanted):
+        bank.storage.backup(other)
     assert other.read_bytes() == before
 
 
@@ -260,3 +260,16 @@ def test_a_backup_does_not_go_where_the_log_of_another_bank_lies(tmp_path):
         bank.storage.backup(left)
     with MemoryBank.open(left) as back:
         assert back.sessions(ANN) == ["new"]
+
+
+def test_a_move_from_a_damaged_bank_names_that_bank_and_what_to_do(tmp_path):
+    with MemoryBank.open(tmp_path / "one.db") as bank:
+        bank.remember(ANN, [Message(f"A word {place}. " * 20, id=f"m{place}") for place in range(400)], session="s")
+    raw = bytearray((tmp_path / "one.db").read_bytes())
+    for start in range(0, len(raw), 4096):
+        if b"A word 200." in raw[start : start + 4096]:
+            raw[start : start + 100] = b"\x55" * 100
+    (tmp_path / "one.db").write_bytes(raw)
+    wanted = pytest.raises(StoreError, match=r"one\.db is damaged \(.*put its latest backup in its place")
+    with MemoryBank.open(tmp_path / "one.db") as bank, MemoryBank.open(tmp_path / "two.db") as other, wanted:
+        bank.storage.move_to(other.storage)
