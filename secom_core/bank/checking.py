@@ -140,8 +140,9 @@ def log_is_empty(checkup: Checkup) -> Iterator[Finding]:
     """Nothing is left in SQLite's write-ahead log, where pages stand as they were before something was forgotten."""
     if checkup.whole and not checkup.store.empty_log():
         yield Finding(
-            "the write-ahead log cannot be emptied while another connection reads: forgotten words may be left in it",
-            "end the other process, or its transaction, and check again",
+            "the write-ahead log cannot be emptied, as another connection reads or the disk is full: forgotten words "
+            "may be left in it",
+            "make room where the disk is full, else end the other process, or its transaction, and check again",
             can_be_mended=False,
         )
 

@@ -356,6 +356,25 @@ def test_a_full_disk_is_an_error_and_loses_nothing_acknowledged(tmp_path):
         assert [turn.id for turn in bank.turns(("a",), "s")] == [*found, "after"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process's files are a matter of Unix")
+def test_a_check_on_a_full_disk_does_not_send_the_operator_to_another_process(tmp_path):
+    """The log is written over into the file, which cannot grow."""
+    script = """
+import resource, signal, sys
+from secom_core import MemoryBank
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+with MemoryBank.open(sys.argv[1]) as bank:
+    bank.remember(("a",), [("user", "word " * 20_000)], session="s")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, resource.RLIM_INFINITY))
+    print(*[f"{finding.what}; {finding.remedy}" for finding in bank.check()])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+"""
+    command = [sys.executable, "-c", script, str(tmp_path / "bank.db")]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "the write-ahead log cannot be emptied" in ran.stdout
+    assert "make room where the disk is full" in ran.stdout
+
+
 _READ_ONLY = """
 import ctypes, os, sys
 from secom_core import MemoryBank
