@@ -172,6 +172,11 @@ def written(args: Namespace, pieces: Iterable[str]) -> None:
         raise Refused(f"there is no folder {target.parent}")
     is_device = target.exists() and not target.is_file()
     opening = nullcontext(target) if is_device else replacing(target)
-    with opening as place, place.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(pieces)
+    try:
+        with opening as place, place.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(pieces)
+    except OSError as error:
+        # A full disk is told without the name of what was written.
+        error.filename = error.filename or str(target)
+        raise
     note(f"wrote {target}")

@@ -6,11 +6,13 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
-from ..errors import SecomError
+from ..errors import DegradedWarning, SecomError
 from .terminal import note
 
 _FAILED: Final = 1
@@ -39,11 +41,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with _collecting_seldom():
         if arguments is not None:
             return _run(arguments)
+        usual = warnings.showwarning
+        warnings.showwarning = partial(_show_warning, usual)
         try:
             return _run(sys.argv[1:])
         finally:
             # Python looks for garbage as a process ends, in all that was imported: a quarter of the time of a recall.
             gc.freeze()
+
+
+def _show_warning(usual: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """Say in one line what went on without a better part; the line of code that called is none of the user's."""
+    if issubclass(category, DegradedWarning):
+        note(str(message), style="warning")
+    else:
+        usual(message, category, *place)
 
 
 def _run(words: Sequence[str]) -> int:

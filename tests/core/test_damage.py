@@ -6,13 +6,14 @@ import json
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import datetime, timedelta, timezone
 from importlib.util import find_spec
 from pathlib import Path
@@ -268,6 +269,31 @@ def test_the_command_says_what_to_do_with_a_damaged_store(whole, tmp_path, capsy
     assert str(path) in said
     assert "damaged" in said
     assert "secom export --damaged" in said
+
+
+def test_the_command_warns_in_one_line_without_a_place_in_its_code(whole, tmp_path):
+    path = tmp_path / "bank.db"
+    shutil.copy(whole, path)
+    code = "import sys; from secom_core.command import main; sys.exit(main())"
+    words = ["recall", "boat", "--store", str(path), "--scope", "acme", "--scope", "ann"]
+    command = [sys.executable, "-c", code, *words]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE memories SET key = x'ff'")
+        connection.commit()
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    lines = ran.stderr.splitlines()
+    assert lines
+    assert all(line.startswith("secom: ") for line in lines)
+    assert "boat" in ran.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is a matter of Linux")
+def test_the_command_names_the_file_that_it_had_no_room_for(whole, tmp_path, capsys):
+    path = tmp_path / "bank.db"
+    shutil.copy(whole, path)
+    words = ["export", "--store", str(path), "--scope", "acme", "--scope", "ann", "-o", "/dev/full"]
+    assert main(words) == 1
+    assert "secom: /dev/full: No space left on device" in capsys.readouterr().err
 
 
 @pytest.mark.slow
