@@ -8,7 +8,8 @@ SecomError
 ├── MissingExtra (ImportError)     an optional dependency is absent; carries the pip line
 ├── ModelError                     something went wrong while asking a model
 │   ├── ModelUnavailable           no answer: network, time-out, refusal by the server
-│   │   └── ContextTooLong         the prompt is longer than the model's context
+│   │   ├── ContextTooLong         the prompt is longer than the model's context
+│   │   └── ModelPaused            it has kept callers waiting for nothing, and is left alone for a while
 │   └── BadReply                   an answer that cannot be used; carries the reply
 │       └── CutOff                 an answer that was cut off at its limit
 └── StoreError                     the store cannot be read or written
@@ -103,6 +104,13 @@ class ContextTooLong(ModelUnavailable):
     """The prompt is longer than the model's context; a shorter one may be answered."""
 
 
+class ModelPaused(ModelUnavailable):
+    """The model was not asked: it has kept callers waiting for nothing, and is left alone for a while.
+
+    The message says until when, and what the last of them got.
+    """
+
+
 class BadReply(ModelError):
     """The model answered with something that cannot be used.
 
@@ -156,16 +164,19 @@ def warn_degraded(what: str, error: BaseException | None = None) -> None:
     """Warn that something went on without a better part, at the caller's line: outside these packages and frameworks.
 
     Args:
-        what: what failed, and what takes over.
+        what: what failed, and what takes over. A `ModelPaused` says so for all that fails in one pause, in the same
+            words, so that Python shows it once.
         error: the cause, where the words do not name it yet.
     """
+    if error is not None:
+        what = str(error) if isinstance(error, ModelPaused) else f"{what}: {error}"
     frame, roots = inspect.currentframe(), list[str]()
     while frame is not None:
         roots.append(frame.f_globals.get("__name__", "").partition(".")[0])
         frame = frame.f_back
     outside = [level for level, root in enumerate(roots, start=1) if root not in _OURS]
     callers = [level for level in outside if roots[level - 1] not in _BETWEEN] or outside or [1]
-    warnings.warn(what if error is None else f"{what}: {error}", DegradedWarning, stacklevel=callers[0])
+    warnings.warn(what, DegradedWarning, stacklevel=callers[0])
 
 
 def attempted(part: str, make: Callable[[], T], what: str, *, waits: bool = True) -> T | None:
@@ -181,6 +192,8 @@ def attempted(part: str, make: Callable[[], T], what: str, *, waits: bool = True
         with interpreter.put_down() if waits else nullcontext():
             return make()
     except Exception as error:  # noqa: BLE001 - anybody's part may raise anything
-        cause = str(error) if isinstance(error, ModelError) else f"{part} raised {type(error).__name__}: {error}"
-        warn_degraded(f"{what}: {cause}")
+        if isinstance(error, ModelError):
+            warn_degraded(what, error)
+        else:
+            warn_degraded(f"{what}: {part} raised {type(error).__name__}: {error}")
         return None

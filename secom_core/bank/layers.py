@@ -144,7 +144,8 @@ class Layers(Mapping[str, Layer]):
 
     def _catch_up(self, layer: Layer, scope: Scope, scope_id: int) -> int:
         times: Counter[int] = Counter()
-        taken, away, silent = 0, False, 0
+        # Where the model gives no answer, what it was to be asked again waits.
+        taken, away, silent = 0, self._is_paused, 0
         try:
             while new := self._pending(layer, scope_id, times):
                 for number, row in enumerate(new):
@@ -152,12 +153,11 @@ class Layers(Mapping[str, Layer]):
                     if silent == _SILENT:
                         self._tell_waiting(layer, new[number:])
                         return taken
-                    # Where the model gives no answer, what it was to be asked again waits.
                     if not (away and self._guesses(layer, row)):
-                        calls = self.cost.calls
+                        calls, paused = self.cost.calls, self._is_paused
                         taken += self._take_in(layer, scope, row)
                         guessed = self._guesses(layer, row) > 0
-                        silent = (silent + (self.cost.calls > calls)) if guessed else 0
+                        silent = (silent + (paused or self.cost.calls > calls)) if guessed else 0
                         away = away or guessed
                         # What is left of it now waits for the next occasion.
                         times[row.id] += bool(pending(self._context.store, scope_id, layer.name, session=row.id))
@@ -167,6 +167,11 @@ class Layers(Mapping[str, Layer]):
                 f"{type(error).__name__}: {error}"
             )
         return taken
+
+    @property
+    def _is_paused(self) -> bool:
+        model = self._context.model
+        return isinstance(model, Metered) and model.is_paused
 
     def _tell_waiting(self, layer: Layer, sessions: Sequence[SessionRow]) -> None:
         """Warn of those that were not asked about; what was guessed of a session waits in any case."""

@@ -20,6 +20,7 @@ that one failure does not lose the other answers.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -28,11 +29,12 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Any, Final, Protocol, TypeVar, cast, runtime_checkable
 
-from ..errors import ContextTooLong, InvalidInput, ModelError
+from ..errors import BadReply, ContextTooLong, InvalidInput, ModelError
 from ..processes import ForkLock, interpreter
 from ..telemetry import count_model_call, staged
 from ..text.terms import count_tokens
 from .limits import note_too_long
+from .pauses import check_pause, is_paused, note_answer, note_wait
 
 T = TypeVar("T")
 _COUNTED: Final = 200_000  # characters of a reply whose tokens are counted; the rest is estimated by them
@@ -124,6 +126,9 @@ class Cost:
 class Metered:
     """A chat model that counts in ``cost`` what it is asked; calls may overlap.
 
+    A model that keeps two callers in a row waiting for nothing, for a second or more, is not asked again for ten times
+    as long as the last of them waited, and for ten minutes at most; whoever wraps the same one knows.
+
     Args:
         model: who answers.
         counter: counts tokens.
@@ -135,13 +140,23 @@ class Metered:
         self.cost = Cost()
         self._lock = ForkLock()
 
+    @property
+    def is_paused(self) -> bool:
+        """Whether the model is not asked now."""
+        return is_paused(self._model)
+
     @staged("model")
     def complete(self, prompt: Prompt) -> str:
-        """Answer the prompt, or raise what the model raises; counted either way."""
+        """Answer the prompt, or raise what the model raises; counted either way.
+
+        Raises:
+            ModelPaused: it was not asked.
+        """
+        check_pause(self._model)
         reply = ""
         try:
             with interpreter.put_down():
-                reply = self._model.complete(prompt)
+                reply = self._asked(prompt)
             return reply
         finally:
             tokens_in = self._counter(prompt.text) + self._counter(prompt.system or "")
@@ -151,6 +166,19 @@ class Metered:
             with self._lock:
                 self.cost += Cost(1, tokens_in, tokens_out)
             count_model_call(tokens_in, tokens_out)
+
+    def _asked(self, prompt: Prompt) -> str:
+        began = time.monotonic()
+        try:
+            reply = self._model.complete(prompt)
+        except (BadReply, ContextTooLong):
+            note_answer(self._model)
+            raise
+        except Exception as error:
+            note_wait(self._model, time.monotonic() - began, error)
+            raise
+        note_answer(self._model)
+        return reply
 
 
 def run(procedure: Procedure[T], model: ChatModel, *, limit: int = 1) -> T:

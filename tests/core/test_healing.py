@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,7 +22,10 @@ from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, ModelUnavailable
 from secom_core.llm.flow import Prompt
-from secom_core.testing import ScriptedModel, ScriptedRequest
+from secom_core.models import OpenAIModel
+from secom_core.segmenters.lexical import LexicalSegmenter
+from secom_core.segmenters.zero_shot import ZeroShotSegmenter
+from secom_core.testing import Fault, ScriptedModel, ScriptedRequest, ScriptedServer
 from secom_core.timelines import TimelineOptions
 from secom_core.timelines.linking import SameTopicRule
 from secom_core.topics import SimilarityRule, TopicOptions
@@ -216,6 +221,86 @@ def test_of_many_sessions_a_model_that_is_away_is_asked_about_a_few(tmp_path, la
         bank.derive(ANN)
         assert bank.layers.behind(ANN, layer) == 0
         assert model.asked["events"] + model.asked["topics"] == 3 + 12
+
+
+# -- a model that lets its callers wait --------------------------------------------------------------------------------
+
+
+class Slow(Sometimes):
+    """The same, of which each call takes a while, on a clock that is put forward; each test has its own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+        super().__init__()
+        self.seconds, self._ahead, real = seconds, 0.0, time.monotonic
+        monkeypatch.setattr(time, "monotonic", lambda: real() + self._ahead)
+
+    def wait(self, seconds: float) -> None:
+        self._ahead += seconds
+
+    def complete(self, prompt: Prompt) -> str:
+        self.wait(self.seconds)
+        return super().complete(prompt)
+
+
+def closed(bank: MemoryBank, number: int) -> list[str]:
+    """End a session; what was warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DegradedWarning)
+        bank.remember(ANN, [said(number, number % 4)], session=f"s{number}", close=True)
+    return [str(each.message) for each in caught]
+
+
+def test_a_server_that_hangs_is_waited_for_twice_by_all_layers_together():
+    with ScriptedServer(Fault(delay=math.inf)) as server:
+        model = OpenAIModel("any", base_url=server.base_url, timeout=1.05, max_retries=0)
+        segmenter = ZeroShotSegmenter(model, fallback=LexicalSegmenter())
+        with opened(model, segmenter=segmenter, changes="model") as bank:
+            first, second = closed(bank, 0), closed(bank, 1)
+            assert len(server.requests) == 2
+            assert bank.layers.behind(ANN, "topics") == bank.layers.behind(ANN, "timelines") == 2
+    assert all("Request timed out" in each for each in (*first, *second))
+    assert len(set(second)) == 1, "what is the same for all layers is said in the same words"
+    assert re.search(r"not asked before [\d:]+ UTC", second[0])
+
+
+def test_a_model_that_let_its_callers_wait_is_asked_again_after_a_while(monkeypatch):
+    model, never = Slow(monkeypatch, 30), ScriptedModel(answer)
+    model.is_away = True
+    with opened(model, summaries=False) as bank, opened(never, summaries=False) as other:
+        remember_days(other, [0, 1, 2, 3])
+        closed(bank, 0)
+        asked = model.asked.total()
+        model.wait(299)
+        closed(bank, 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DegradedWarning)
+            for _ in range(4):
+                bank.derive(ANN)
+        assert model.asked.total() == asked == 2, "nor does that count as one of three tries"
+        model.wait(2)
+        closed(bank, 2)
+        assert model.asked.total() == 3, "one that still gives no answer is asked once"
+        model.wait(301)
+        model.is_away = False
+        closed(bank, 3)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            bank.derive(ANN)
+        assert {bank.layers.behind(ANN, layer) for layer in bank.layers} == {0}
+        assert timeline(bank)[0] == timeline(other)[0]
+
+
+def test_a_long_wait_for_one_prompt_does_not_keep_a_model_that_answers_from_others(monkeypatch):
+    class Choosy(Slow):
+        def complete(self, prompt: Prompt) -> str:
+            self.is_away = prompt.purpose == "summary"
+            return super().complete(prompt)
+
+    model = Choosy(monkeypatch, 30)
+    with opened(model) as bank:
+        for number in range(4):
+            closed(bank, number)
+        assert bank.layers.behind(ANN, "topics") == bank.layers.behind(ANN, "timelines") == 0
 
 
 # -- a rebuild ---------------------------------------------------------------------------------------------------------
