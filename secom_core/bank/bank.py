@@ -282,7 +282,7 @@ class MemoryBank(Looking):
         row = self._store.session_named(scope, session)
         if row is not None:
             over = [session] if ended or row.closed else []
-            self._inside.deriving.after_write(scope, row.id, turns=turns, ended=over)
+            self._inside.deriving.after_write(scope, row.id, turns=turns, ended=over, whole=True)
         return 0
 
     def rebuild(self, scope: Sequence[str]) -> None:

@@ -29,6 +29,7 @@ from .kept_index import IndexKeeper
 from .layers import Layers
 from .lifetimes import Lifetimes
 from .parts import Parts
+from .portions import no_bar
 from .recalling import Recalling
 from .records import Finding, WriterHealth
 from .redaction import redacted_text
@@ -103,7 +104,7 @@ class Components:
         self.recalling = Recalling(
             parts, self.derivation, self.scopes, self.vector_store, self.layers, self.standing, self.lifetimes, judge
         )
-        bar = _bar if parts.progress else _no_bar
+        bar = _bar if parts.progress else no_bar
         self.deriving = Deriving(
             store, self.derivation, segmenters, self.vector_store, self.layers, bar, bool(parts.changes)
         )
@@ -217,10 +218,6 @@ def _in_step(store: SqlStore, outside: VectorStore, *, size: int) -> VectorStore
     from ..vector_stores.sync import VectorStoreSync
 
     return VectorStoreSync(store, outside, size=size)
-
-
-def _no_bar(items: Iterable[T], what: str, *, unit: str) -> Iterable[T]:
-    return items
 
 
 def _bar(items: Iterable[T], what: str, *, unit: str) -> Iterable[T]:

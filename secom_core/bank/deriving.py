@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..conversation import ITEMS, Scope
 from ..derived.segmenters import ScopeSegmenters
@@ -18,14 +19,12 @@ from ..stores.last_ids import free_last_ids
 from ..stores.sql import SqlStore
 from ..telemetry import staged
 from .layers import Layers
+from .portions import Bar, Portion
 
 if TYPE_CHECKING:
     from ..vector_stores.sync import VectorStoreSync
 
 _LOG: Final = logging.getLogger(__name__)
-
-Bar = Callable[..., Iterable[Any]]
-"""Items with a progress bar; takes them, what is done to them, and as ``unit`` what one is called."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,9 @@ class Deriving:
         return not (ended and row is not None and row.awaits_cut)
 
     @staged("derive")
-    def after_write(self, scope: Scope, session_id: int, *, turns: int, ended: Sequence[str] = ()) -> None:
+    def after_write(
+        self, scope: Scope, session_id: int, *, turns: int, ended: Sequence[str] = (), whole: bool = False
+    ) -> None:
         """Derive what a write has made necessary. What was said is stored, so nothing is raised.
 
         Args:
@@ -80,13 +81,15 @@ class Deriving:
             session_id: the session that was written to.
             turns: how many turns came.
             ended: the names of the sessions that ended.
+            whole: take in all older sessions too that layers have yet to take in, as nobody waits who has ended these.
 
         Warns:
-            DegradedWarning: something failed; it is made at the next occasion.
+            DegradedWarning: something failed, or is left; it is made at the next occasion.
         """
+        portion = Portion() if whole else Portion.at_close(len(ended))
         try:
             if ended:
-                self._cut_ended(scope)
+                self._cut_ended(scope, portion)
             for other in ended:
                 row = self.store.session_named(scope, other)
                 if row is not None and row.id != session_id:
@@ -94,7 +97,8 @@ class Deriving:
             self.session(scope, session_id)
             self.came(scope, turns)
             if ended:
-                self.layers.catch_up(scope)
+                self.layers.catch_up(scope, portion)
+                portion.tell()
         except StoreLocked as error:
             # Others write for longer than is waited: the next recall makes it, and finds everything until then.
             _LOG.info("what was made of %d new turns is made again by the next recall: %s", turns, error)
@@ -113,7 +117,7 @@ class Deriving:
             ended = self.store.end_resting(scope, now, idle)
             last = self.store.session_named(scope, ended[-1]) if ended else None
             if last is not None:
-                self.after_write(scope, last.id, turns=0, ended=ended)
+                self.after_write(scope, last.id, turns=0, ended=ended, whole=True)
             done += [(scope, name) for name in ended]
         return done
 
@@ -121,19 +125,25 @@ class Deriving:
         """Let a segmenter that learns know that so many turns have come."""
         self.segmenters.came(scope, turns)
 
-    def _cut_ended(self, scope: Scope) -> None:
+    def _cut_ended(self, scope: Scope, portion: Portion) -> None:
         """Have a segmenter that waits for the end of sessions cut those that have ended, until it fails."""
-        if isinstance(self.segmenters.of(scope), EndSegmenter):
-            for row in self.store.awaiting_cut(scope):
-                if not self.session(scope, row.id, ended=True):
-                    break
+        if not isinstance(self.segmenters.of(scope), EndSegmenter):
+            return
+        since, owed = time.monotonic(), self.store.awaiting_cut(scope)
+        for number, row in enumerate(portion.bar(owed, "segments", unit="session")):
+            if portion.is_over(number, since):
+                portion.left["segments"] = len(owed) - number
+                return
+            if not self.session(scope, row.id, ended=True):
+                return
 
     def missing(self, scope: Scope) -> int:
         """Make whatever is not derived yet; how many times a layer took a session in."""
-        self._cut_ended(scope)
+        whole = Portion(bar=self.bar)
+        self._cut_ended(scope, whole)
         for row in self.store.sessions_of(scope):
             self.session(scope, row.id)
-        return self.layers.catch_up(scope)
+        return self.layers.catch_up(scope, whole)
 
     def rebuild(self, scope: Scope) -> None:
         """Make everything derived again from the raw turns."""
@@ -146,4 +156,4 @@ class Deriving:
         answers = True
         for row in self.bar(self.store.sessions_of(scope), "rebuilding", unit="session"):
             answers = self.session(scope, row.id, afresh=True, ended=answers) and answers
-        self.layers.begin_again(scope)
+        self.layers.begin_again(scope, Portion(bar=self.bar))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,6 +24,7 @@ from ..layers import (
 )
 from ..llm.flow import Cost, Metered
 from ..stores.rows import ScopeRow, SessionRow
+from .portions import Portion
 from .standing import Standing
 
 _TRIES: Final = 3
@@ -116,8 +118,12 @@ class Layers(Mapping[str, Layer]):
         row = self._conversation(scope)
         return len(pending(self._context.store, row.id, name)) if row is not None else 0
 
-    def catch_up(self, scope: Scope) -> int:
+    def catch_up(self, scope: Scope, portion: Portion) -> int:
         """Take in what is pending, a layer after the other; how many times a layer took a session in.
+
+        Args:
+            scope: whose sessions.
+            portion: how many of them.
 
         Warns:
             DegradedWarning: a layer failed; the session is taken in at the next occasion.
@@ -125,9 +131,9 @@ class Layers(Mapping[str, Layer]):
         row = self._conversation(scope)
         if row is None:
             return 0
-        return sum(self._catch_up(layer, scope, row.id) for layer in self._layers.values())
+        return sum(self._catch_up(layer, scope, row.id, portion) for layer in self._layers.values())
 
-    def begin_again(self, scope: Scope) -> int:
+    def begin_again(self, scope: Scope, portion: Portion) -> int:
         """Make every layer again from the raw turns; how many times a layer took a session in."""
         row = self._conversation(scope)
         if row is None:
@@ -136,31 +142,35 @@ class Layers(Mapping[str, Layer]):
             if layer.takes_in_sessions:
                 begin_again(self._context.store, row.id, layer.progress_names or (layer.name,))
                 layer.begin_again(row.id)
-        return self.catch_up(scope)
+        return self.catch_up(scope, portion)
 
     def _conversation(self, scope: Scope) -> ScopeRow | None:
         """The scope's row, where it holds a conversation."""
         return self._context.store.scope(scope) if scope[0] != ITEMS else None
 
-    def _catch_up(self, layer: Layer, scope: Scope, scope_id: int) -> int:
+    def _catch_up(self, layer: Layer, scope: Scope, scope_id: int, portion: Portion) -> int:
         times: Counter[int] = Counter()
         # Where the model gives no answer, what it was to be asked again waits.
-        taken, away, silent = 0, self._is_paused, 0
+        taken, begun, since, away, silent = 0, 0, time.monotonic(), self._is_paused, 0
         try:
             while new := self._pending(layer, scope_id, times):
-                for number, row in enumerate(new):
+                for number, row in enumerate(portion.bar(new, layer.name, unit="session")):
                     times[row.id] += 1
                     if silent == _SILENT:
                         self._tell_waiting(layer, new[number:])
                         return taken
-                    if not (away and self._guesses(layer, row)):
-                        calls, paused = self.cost.calls, self._is_paused
-                        taken += self._take_in(layer, scope, row)
-                        guessed = self._guesses(layer, row) > 0
-                        silent = (silent + (paused or self.cost.calls > calls)) if guessed else 0
-                        away = away or guessed
-                        # What is left of it now waits for the next occasion.
-                        times[row.id] += bool(pending(self._context.store, scope_id, layer.name, session=row.id))
+                    if away and self._guesses(layer, row):
+                        continue
+                    if portion.is_over(begun, since):
+                        portion.left[layer.name] = len(new) - number
+                        return taken
+                    calls, paused = self.cost.calls, self._is_paused
+                    taken, begun = taken + self._take_in(layer, scope, row), begun + 1
+                    guessed = self._guesses(layer, row) > 0
+                    silent = (silent + (paused or self.cost.calls > calls)) if guessed else 0
+                    away = away or guessed
+                    # What is left of it now waits for the next occasion.
+                    times[row.id] += bool(pending(self._context.store, scope_id, layer.name, session=row.id))
         except Exception as error:  # noqa: BLE001 - a layer may be anybody's, and what was said is stored
             warn_degraded(
                 f"the layer {layer.name!r} failed; it is made when a session next ends, or by bank.derive: "

@@ -16,6 +16,7 @@ from ..layers import registered
 from .deriving import Deriving
 from .lifetimes import Lifetimes
 from .parts import Parts
+from .portions import Portion
 from .redaction import redacted_message, redacted_text
 
 
@@ -123,7 +124,7 @@ class Storage:
         if row is not None:
             for layer, kept in records.items():
                 layer.restore(self._store, row.id, kept)
-        self._layers.catch_up(target)
+        self._layers.catch_up(target, Portion(bar=self._deriving.bar))
         return came
 
     def _taken_in(self, scope: Scope, session: ImportedSession, messages: list[Message]) -> int:

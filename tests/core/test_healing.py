@@ -303,6 +303,45 @@ def test_a_long_wait_for_one_prompt_does_not_keep_a_model_that_answers_from_othe
         assert bank.layers.behind(ANN, "topics") == bank.layers.behind(ANN, "timelines") == 0
 
 
+# -- layers of an old bank ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_who_ends_a_session_does_not_wait_for_all_older_ones(tmp_path, monkeypatch):
+    path, things = tmp_path / "memory.db", [0, 1, 2, 3] * 3
+    with MemoryBank.open(path) as bank:
+        remember_days(bank, things)
+    with opened(ScriptedModel(answer)) as other:
+        remember_days(other, [*things, 0, 1])
+        wanted = all_of(other)
+    model = Slow(monkeypatch, 2)
+    with opened(model, path=path) as bank:
+        warned = closed(bank, 12)
+        assert {bank.layers.behind(ANN, layer) for layer in bank.layers} == {13 - 2}
+        assert re.search("11 for topics.*bank.derive.scope. takes in all", warned[-1])
+        assert "10 for topics" in closed(bank, 13)[-1]
+        assert model.asked["events"] == model.asked["topics"] == 4
+        assert {bank.layers.behind(ANN, layer) for layer in bank.layers} == {14 - 4}
+        bank.derive(ANN)
+        assert all_of(bank) == wanted
+
+
+def test_after_an_outage_sessions_are_cut_a_few_at_each_end(monkeypatch):
+    model = Slow(monkeypatch, 0)
+    model.is_away = True
+    with MemoryBank.open(segmenter=ZeroShotSegmenter(model, fallback=LexicalSegmenter())) as bank:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DegradedWarning)
+            for number in range(8):
+                bank.remember(ANN, [said(2 * number, 0), said(2 * number + 1, 1)], session=f"old{number}", close=True)
+        model.is_away, model.seconds = False, 5
+        model.asked.clear()
+        assert re.search(r"\(7 for segments\)", closed(bank, 20)[-1])
+        assert model.asked["segment"] <= 2 * 2
+        bank.derive(ANN)
+        assert not closed(bank, 22)
+
+
 # -- a rebuild ---------------------------------------------------------------------------------------------------------
 
 STEP = st.one_of(
