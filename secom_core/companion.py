@@ -130,9 +130,12 @@ class Companion:
             raise InvalidInput(f"{type(self._model).__name__} has no stream(); use reply")
         prompts, recall, reader = self._begin(text)
         pieces = []
-        for chunk in _streamed(self._model, prompts, next(prompts)):
-            pieces.append(reader.feed(chunk))
-            yield pieces[-1]
+        for attempt in _attempts(prompts):
+            with attempt:
+                for chunk in self._model.stream(attempt.prompt):
+                    attempt.begun = True
+                    pieces.append(reader.feed(chunk))
+                    yield pieces[-1]
         visible = "".join(pieces)
         yield self._finish(text, recall, reader, visible).text[len(visible) :]
 
@@ -142,9 +145,12 @@ class Companion:
             raise InvalidInput(f"{type(self._model).__name__} has no astream(); use areply")
         prompts, recall, reader = await asyncio.to_thread(self._begin, text)
         pieces = []
-        async for chunk in _astreamed(self._model, prompts, next(prompts)):
-            pieces.append(reader.feed(chunk))
-            yield pieces[-1]
+        for attempt in _attempts(prompts):
+            with attempt:
+                async for chunk in self._model.astream(attempt.prompt):
+                    attempt.begun = True
+                    pieces.append(reader.feed(chunk))
+                    yield pieces[-1]
         visible = "".join(pieces)
         answer = await asyncio.to_thread(self._finish, text, recall, reader, visible)
         yield answer.text[len(visible) :]
@@ -156,7 +162,10 @@ class Companion:
     def _procedure(self, text: str) -> Procedure[Answer]:
         """The steps of one reply, for `secom_core.llm.flow`."""
         prompts, recall, reader = yield partial(self._begin, text)
-        reply = yield from _answered(prompts, next(prompts))
+        reply = ""
+        for attempt in _attempts(prompts):
+            with attempt:
+                reply = yield attempt.prompt
         answer: Answer = yield partial(self._finish, text, recall, reader, reader.feed(reply))
         return answer
 
@@ -191,47 +200,33 @@ class Companion:
         return Answer(citations.text, citations, recall, lesson)
 
 
-def _answered(prompts: Iterator[Prompt], prompt: Prompt) -> Procedure[str]:
-    """The reply to the prompt, or to the first of the others that is not too long for the model."""
-    try:
-        reply: str = yield prompt
-    except ContextTooLong:
-        if (shorter := next(prompts, None)) is None:
-            raise
-    else:
-        return reply
-    return (yield from _answered(prompts, shorter))
+@dataclass(slots=True)
+class _Attempt:
+    """A prompt that may be too long for the model, which is no error unless the answer has ``begun``."""
+
+    prompt: Prompt
+    begun: bool = False
+    too_long: ContextTooLong | None = None
+
+    def __enter__(self) -> _Attempt:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, ContextTooLong) and not self.begun:
+            self.too_long = error
+        return self.too_long is not None
 
 
-def _streamed(model: StreamingModel, prompts: Iterator[Prompt], prompt: Prompt) -> Iterator[str]:
-    """As `_answered`, piece by piece."""
-    begun = False
-    try:
-        for piece in model.stream(prompt):
-            begun = True
-            yield piece
-    except ContextTooLong:
-        if begun or (shorter := next(prompts, None)) is None:
-            raise
-    else:
-        return
-    yield from _streamed(model, prompts, shorter)
-
-
-async def _astreamed(model: AsyncStreamingModel, prompts: Iterator[Prompt], prompt: Prompt) -> AsyncIterator[str]:
-    """As `_streamed`, without blocking the event loop."""
-    begun = False
-    try:
-        async for piece in model.astream(prompt):
-            begun = True
-            yield piece
-    except ContextTooLong:
-        if begun or (shorter := next(prompts, None)) is None:
-            raise
-    else:
-        return
-    async for piece in _astreamed(model, prompts, shorter):
-        yield piece
+def _attempts(prompts: Iterator[Prompt]) -> Iterator[_Attempt]:
+    """One prompt after the other until one is not too long for the model; raises what it says of the last."""
+    too_long: ContextTooLong | None = None
+    for prompt in prompts:
+        attempt = _Attempt(prompt)
+        yield attempt
+        if (too_long := attempt.too_long) is None:
+            return
+    if too_long is not None:
+        raise too_long
 
 
 def _reply_prompt(text: str, conversation: Sequence[str], recalled: str, *, instructions: str = "") -> Prompt:
