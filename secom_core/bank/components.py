@@ -157,6 +157,7 @@ class Components:
 
     def close(self) -> None:
         """Have the background writers write what is in memory, and close the store whatever becomes of it."""
+        self.deriving.closing.set()
         with ExitStack() as closing:
             closing.callback(self._store.close)
             for writer in list(self.writers):

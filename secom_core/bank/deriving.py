@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from threading import Event
 from typing import TYPE_CHECKING, Final
 
 from ..conversation import ITEMS, Scope
@@ -39,6 +40,7 @@ class Deriving:
         layers: take in closed sessions.
         bar: shows progress where the bank does.
         changes: look for statements that take the place of others.
+        closing: is set as the bank is closed, which waits until each layer has finished the session that it is at.
     """
 
     store: SqlStore
@@ -48,6 +50,7 @@ class Deriving:
     layers: Layers
     bar: Bar
     changes: bool = False
+    closing: Event = field(default_factory=Event)
 
     def session(self, scope: Scope, session_id: int, *, afresh: bool = False, ended: bool = False) -> bool:
         """Bring what is derived of one session up to its messages, layers apart.
@@ -86,7 +89,7 @@ class Deriving:
         Warns:
             DegradedWarning: something failed, or is left; it is made at the next occasion.
         """
-        portion = Portion() if whole else Portion.at_close(len(ended))
+        portion = Portion(closing=self.closing) if whole else Portion.at_end(len(ended), self.closing)
         try:
             if ended:
                 self._cut_ended(scope, portion)
@@ -137,9 +140,13 @@ class Deriving:
             if not self.session(scope, row.id, ended=True):
                 return
 
+    @property
+    def _whole(self) -> Portion:
+        return Portion(bar=self.bar, closing=self.closing)
+
     def missing(self, scope: Scope) -> int:
         """Make whatever is not derived yet; how many times a layer took a session in."""
-        whole = Portion(bar=self.bar)
+        whole = self._whole
         self._cut_ended(scope, whole)
         for row in self.store.sessions_of(scope):
             self.session(scope, row.id)
@@ -156,4 +163,4 @@ class Deriving:
         answers = True
         for row in self.bar(self.store.sessions_of(scope), "rebuilding", unit="session"):
             answers = self.session(scope, row.id, afresh=True, ended=answers) and answers
-        self.layers.begin_again(scope, Portion(bar=self.bar))
+        self.layers.begin_again(scope, self._whole)

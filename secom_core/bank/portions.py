@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Any, Final
 
 from ..errors import warn_degraded
@@ -28,22 +29,25 @@ class Portion:
         least: how many each part of the bank takes in, whatever time it takes.
         seconds: for how long each part goes on beyond that.
         bar: shows progress.
+        closing: is set where each part finishes the session that it is at, as the bank is being closed.
         left: how many sessions are left, by what they wait for.
     """
 
     least: float = float("inf")
     seconds: float = float("inf")
     bar: Bar = no_bar
+    closing: Event = field(default_factory=Event)
     left: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def at_close(cls, ended: int) -> Portion:
+    def at_end(cls, ended: int, closing: Event) -> Portion:
         """What somebody waits for who has ended so many sessions: as many, one more, and what is made quickly."""
-        return cls(ended + 1, _AT_ONCE_S)
+        return cls(ended + 1, _AT_ONCE_S, closing=closing)
 
     def is_over(self, begun: int, since: float) -> bool:
         """Whether a part begins no other session that has begun so many, the first at ``since`` (monotonic clock)."""
-        return begun >= self.least and time.monotonic() - since >= self.seconds
+        enough = begun >= self.least and time.monotonic() - since >= self.seconds
+        return enough or (begun > 0 and self.closing.is_set())
 
     def tell(self) -> None:
         """Warn of what is left."""

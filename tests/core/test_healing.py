@@ -10,6 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta, timezone
+from threading import Event, Thread
 from zlib import crc32
 
 import pytest
@@ -18,7 +19,7 @@ import topic_talk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, ModelUnavailable
 from secom_core.llm.flow import Prompt
@@ -340,6 +341,33 @@ def test_after_an_outage_sessions_are_cut_a_few_at_each_end(monkeypatch):
         assert model.asked["segment"] <= 2 * 2
         bank.derive(ANN)
         assert not closed(bank, 22)
+
+
+def test_a_bank_that_is_closed_waits_for_one_session_of_many_that_a_writer_takes_in(tmp_path):
+    class Held(Sometimes):
+        def complete(self, prompt: Prompt) -> str:
+            begun.set()
+            assert go_on.wait(30)
+            return super().complete(prompt)
+
+    begun, go_on, model = Event(), Event(), Held()
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        remember_days(bank, [0, 1, 2, 3] * 2)
+    with MemoryBank.open(tmp_path / "memory.db", model=model, topics=True) as bank:
+        BackgroundWriter(bank, debounce=0).remember(ANN, [said(8, 0)], session="s8", close=True)
+        assert begun.wait(30)
+        closing = Thread(target=bank.close)
+        closing.start()
+        closing.join(0.2)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DegradedWarning)
+            go_on.set()
+            closing.join(30)
+    assert "(8 for topics)" in str(caught[-1].message)
+    assert model.asked["topics"] == 1
+    with MemoryBank.open(tmp_path / "memory.db", model=model, topics=True) as bank:
+        assert bank.layers.behind(ANN, "topics") == 8
+        assert bank.derive(ANN) == 8
 
 
 # -- a rebuild ---------------------------------------------------------------------------------------------------------
