@@ -69,13 +69,27 @@ def chat_of(bank: MemoryBank, scope: Scope, session: str) -> list[WindowEntry]:
     """
     turns = bank.turns(scope, session)
     said = {message.id: (message, turn) for turn in turns for message in turn.messages}
-    kept = bank.chats.read(scope, session)
+    kept = _by_turns(bank.chats.read(scope, session))
     entries = [entry for each in kept if (entry := _entry(each, said.get(each.name))) is not None]
     names = {each.name for each in kept}
     unkept = list(takewhile(lambda each: each[0].id not in names, reversed(said.values())))
     # A tool's result without the call that it answers is refused by models.
     spoken = [(message, turn) for message, turn in reversed(unkept) if message.role != "tool"]
     return [*entries, *(WindowEntry(message=from_message(each), turn=turn.id, name=each.id) for each, turn in spoken)]
+
+
+def last_turn(entries: Sequence[WindowEntry]) -> str | None:
+    """The turn of the last entry that has one."""
+    return next((entry.turn for entry in reversed(entries) if entry.turn), None)
+
+
+def _by_turns(kept: Sequence[ChatRecord]) -> list[ChatRecord]:
+    """The records, those of a turn together: memories that are used at the same time write them in between."""
+    turns, places = dict[str | None, int](), list[int]()
+    for each in kept:
+        # What goes with the session stays behind what it came after.
+        places.append(turns.setdefault(each.turn_id, len(turns)) if each.turn_id else places[-1] if places else -1)
+    return [kept[nth] for nth in sorted(range(len(kept)), key=places.__getitem__)]
 
 
 def _entry(record: ChatRecord, said: tuple[Message, Turn] | None) -> WindowEntry | None:

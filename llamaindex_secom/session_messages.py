@@ -21,7 +21,7 @@ from secom_core.processes import ForkLock
 
 from .agent_steps import UserHook, said_by_user, steps_of
 from .arguments import check_list
-from .chat_log import chat_of, left_out, next_name, records
+from .chat_log import chat_of, last_turn, left_out, next_name, records
 from .convert import all_without_recalled, copied, text_of, to_messages
 from .edits import check_ids, edited_away, turns_from
 from .known_messages import Held, held_of, match_messages, memorable_by_place
@@ -60,7 +60,7 @@ class SessionMessages(SavedMessages):
         self._bank, self._lock, self._by_user = bank, ForkLock(), by_user  # before super().__init__(), they'd be lost
         self._writer = shared_writer(bank) if self.write == "background" else None
         self.window = chat_of(bank, self.scope, self.session)
-        self._kept_turn = next((entry.turn for entry in reversed(self.window) if entry.turn), None)
+        self._kept_turn = last_turn(self.window)
         know(self)
 
     @field_validator("scope")
@@ -263,19 +263,19 @@ class SessionMessages(SavedMessages):
             self._unkept, self._kept_turn = [], stored[-1]
         return told_of, is_kept
 
-    def _stored(self, messages: list[Message], chat: Sequence[ChatRecord]) -> tuple[list[str], bool]:
+    def _stored(self, new: list[Message], chat: Sequence[ChatRecord]) -> tuple[list[str], bool]:
         """The turns of the messages, or the ids that stand for them where the store fails; whether the chat is kept."""
-        waiting = Unstored(session=self.session, messages=messages)
+        waiting = Unstored(session=self.session, messages=new)
         try:
             with waiting_for_a_lock(shared_writer(self._bank), self.scope):
                 self._store_unstored()
-                return remember_with_chat(self._target, self.scope, messages, chat, session=self.session)
+                return remember_with_chat(self._target, self.scope, self.session, new, chat, last_turn(self.window))
         except StoreLocked:
             keep_meanwhile(self._bank, self.scope, [waiting])
         except FAILURES as error:
             self._failed("messages are kept and stored with the next ones", error)
         self.unstored = [*self.unstored, waiting]
-        return [str(message.id) for message in messages], False
+        return [str(message.id) for message in new], False
 
     def _store_unstored(self) -> None:
         if not self.unstored:

@@ -58,19 +58,20 @@ def store_all(target: MemoryBank | BackgroundWriter, scope: Scope, waiting: list
 def remember_with_chat(
     target: MemoryBank | BackgroundWriter,
     scope: Scope,
+    session: str,
     messages: Sequence[Message],
     chat: Sequence[ChatRecord],
-    *,
-    session: str,
+    answers: str | None,
 ) -> tuple[list[str], bool]:
     """Store messages, and in the same transaction what is kept beside them; without it where that alone fails.
 
     Args:
         target: the bank, or its background writer.
         scope: whose memory it is.
+        session: the session they belong to.
         messages: what is remembered.
         chat: what is kept beside it.
-        session: the session they belong to.
+        answers: the turn that answers join which come before any question; another memory may have begun one since.
 
     Returns:
         For each message its turn, and whether the chat is kept.
@@ -79,11 +80,11 @@ def remember_with_chat(
         StoreError: the store failed; nothing was written.
     """
     try:
-        done, is_kept = target.remember(scope, messages, session=session, chat=chat), bool(chat)
+        done, is_kept = target.remember(scope, messages, session=session, chat=chat, answers=answers), bool(chat)
     except StoreError as error:
         if not chat or isinstance(error, StoreLocked):
             raise
-        done, is_kept = target.remember(scope, messages, session=session), False
+        done, is_kept = target.remember(scope, messages, session=session, answers=answers), False
     return done.turns_of(messages), is_kept
 
 

@@ -141,9 +141,11 @@ class BackgroundWriter:
         close: bool = False,
         expires: datetime | None = None,
         chat: Sequence[ChatRecord] = (),
+        answers: str | None = None,
     ) -> Remembered:
         """Store messages, as `MemoryBank.remember`, which lists the errors."""
-        given: dict[str, Any] = {"session": session, "at": at, "close": close, "expires": expires, "chat": chat}
+        given: dict[str, Any] = {"session": session, "at": at, "close": close, "expires": expires}
+        given |= {"chat": chat, "answers": answers}
         done = self._bank.remember(scope, messages, later=True, **given)
         scope = check_scope(scope)
         # Those that ended before it come first, as their words do.

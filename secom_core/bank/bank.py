@@ -202,6 +202,7 @@ class MemoryBank(Looking):
         later: bool = False,
         expires: datetime | None = None,
         chat: Sequence[ChatRecord] = (),
+        answers: str | None = None,
     ) -> Remembered:
         """Store messages. When this returns, they are on disk and can be recalled; if it raises, none is stored.
 
@@ -217,6 +218,7 @@ class MemoryBank(Looking):
                 then. See `lifetimes`.
             chat: messages in the framework's own form (`chats`), which are added to the chat of the session in the same
                 transaction. Their ``turn_id`` may be the id of any message of the turn, also of a new one.
+            answers: the id of the turn that replies at the beginning join; the last unless given, or if that has ended.
 
         Raises:
             InvalidScope, InvalidInput: for a bad scope, messages that no reader understands, or a missing session.
@@ -234,13 +236,13 @@ class MemoryBank(Looking):
         new = [stamped(redacted_message(message, self._parts.redact), moment, self.timezone) for message in given]
         if self._parts.denoiser is not None and not later:
             self._inside.scopes.caught_up(scope)
-        appended = self._store.append(scope, name, new, close=close, idle=self._parts.silence, also=also)
-        self._inside.spending.came(appended.turns)
-        ended = appended.ended if not close else (*appended.ended, name)
+        done = self._store.append(scope, name, new, close=close, idle=self._parts.silence, also=also, answers=answers)
+        self._inside.spending.came(done.turns)
+        ended = done.ended if not close else (*done.ended, name)
         if not later:
-            self._inside.deriving.after_write(scope, appended.session_id, turns=len(appended.turn_ids), ended=ended)
+            self._inside.deriving.after_write(scope, done.session_id, turns=len(done.turn_ids), ended=ended)
         lifetimes.after_write(scope, may_end=may_end)
-        return Remembered(appended.turn_ids, appended.new, ended, name)
+        return Remembered(done.turn_ids, done.new, ended, name)
 
     def close_session(self, scope: Sequence[str], session: str) -> None:
         """End a session, which settles its last segment. A later message opens the session again."""
@@ -361,8 +363,7 @@ class MemoryBank(Looking):
         without an index takes seconds (docs/operations.md). Where nothing is new, it changes nothing.
 
         Raises:
-            InvalidScope: for a bad scope.
-            StoreError: the store failed.
+            InvalidScope, StoreError: for a bad scope; the store failed.
         """
         self._inside.recalling.prepare(self._inside.current(check_scope(scope)))
 
@@ -392,9 +393,8 @@ class MemoryBank(Looking):
             StoreError: the store failed, or the vector store did. The vector store may then hold the deleted turns
                 until this method, or any `recall`, is called again.
         """
-        scope = check_scope(scope)
         if session is not None:
             check_name(session)
         check_ids("turn_ids", turn_ids or ())
         earlier = check_moment("before", before, self.timezone) if before is not None else None
-        return self._inside.forget(scope, session, turn_ids, earlier)
+        return self._inside.forget(check_scope(scope), session, turn_ids, earlier)

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import lru_cache
+from itertools import takewhile
 from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Column, Connection, Row, Select, bindparam, select, tuple_
+from sqlalchemy import Column, Connection, Row, Select, bindparam, func, select, tuple_
 
 from ..conversation import Message, Turn, json_flaw, opens_turn
 from ..errors import DuplicateId, InvalidInput, StoreError, shorten
@@ -23,6 +24,7 @@ from .schema import is_one_of, messages
 _Row: TypeAlias = Row[Any] | MessageRow
 
 _NO_METADATA: Final = "{}"
+_QUESTION: Final = Message("", role="user")
 _DAMAGES: Final = (ValueError, TypeError, RecursionError)
 _FEW: Final = 4
 """Of so many names, each stands in a statement that is made once."""
@@ -45,6 +47,20 @@ _LAST: Final = (
     .where(messages.c.session_id == bindparam("session"))
     .order_by(messages.c.turn.desc(), messages.c.position.desc())
     .limit(1)
+)
+_ANSWERED: Final = (
+    select(messages.c.turn, func.max(messages.c.position).label("position"))
+    .join(_BEGINNING, (_BEGINNING.c.session_id == messages.c.session_id) & (_BEGINNING.c.turn == messages.c.turn))
+    .where(
+        _BEGINNING.c.session_id == bindparam("session"),
+        _BEGINNING.c.turn >= bindparam("settled"),
+        _BEGINNING.c.position == 0,
+        _BEGINNING.c.name == bindparam("name"),
+    )
+    .group_by(messages.c.turn)
+)
+_UP_TO: Final = select(func.count()).where(
+    messages.c.session_id == bindparam("session"), messages.c.turn <= bindparam("turn")
 )
 _OF_SCOPE: Final = messages.c.scope_id == bindparam("scope")
 _WORDS: Final = select(messages.c.name, messages.c.role, messages.c.text).where(_OF_SCOPE)
@@ -139,7 +155,11 @@ class NewRows:
 
 
 def new_rows(
-    connection: Connection, session: SessionRow, fresh: Sequence[Message], places: Mapping[int, int] | None
+    connection: Connection,
+    session: SessionRow,
+    fresh: Sequence[Message],
+    places: Mapping[int, int] | None,
+    answers: str | None = None,
 ) -> NewRows:
     """The rows of new messages: replies join the last turn, others open one, unless ``places`` gives the turns.
 
@@ -148,11 +168,17 @@ def new_rows(
         session: where they go.
         fresh: the messages, in order.
         places: the turn index of each message by its Python identity, where known.
+        answers: the id of the turn that the replies before all other messages join, where that can still change.
     """
     if not fresh:
         return NewRows((), {})
     before, turn, position, turn_id = _last_message(connection, session)
     ids, rows = {turn: turn_id} if turn_id is not None else {}, list[dict[str, Any]]()
+    earlier = _answered(connection, session, answers) if answers not in (None, turn_id) else None
+    if answers is not None and earlier is not None:
+        replies = list(takewhile(lambda each: not opens_turn(each, _QUESTION), fresh))
+        rows += [_message_row(session, each, earlier[0], earlier[1] + nth) for nth, each in enumerate(replies, 1)]
+        ids, fresh = {**ids, earlier[0]: answers}, fresh[len(replies) :]
     for message in fresh:
         place = places[id(message)] if places is not None else None
         opens = opens_turn(message, before) if place is None else place != turn
@@ -172,6 +198,15 @@ def _last_message(connection: Connection, session: SessionRow) -> tuple[Message 
     for row in rows_of(connection, _LAST, {"session": session.id}):
         return Message("", role=row.role), row.turn, row.position, row.turn_id
     return None, session.turns - 1, 0, None
+
+
+def _answered(connection: Connection, session: SessionRow, turn_id: str | None) -> tuple[int, int] | None:
+    """Where the last message of an earlier turn is; nothing if it has settled, ended, or is in no such session."""
+    asked = {"session": session.id, "settled": session.settled, "name": turn_id}
+    for turn, position in connection.execute(_ANSWERED, asked):
+        before = connection.scalar(_UP_TO, {"session": session.id, "turn": turn}) or 0
+        return (turn, position) if before >= session.ended else None
+    return None
 
 
 def _message_row(session: SessionRow, message: Message, turn: int, position: int) -> dict[str, Any]:

@@ -69,6 +69,7 @@ class SqlStore(DerivedRows):
         only_in: int | None = None,
         idle: timedelta | None = None,
         also: Sequence[Also] = (),
+        answers: str | None = None,
     ) -> Appended:
         """Commit messages, in order. Those whose id and words are known already are passed over.
 
@@ -81,6 +82,7 @@ class SqlStore(DerivedRows):
             only_in: the scope's id as it was known; where the scope was forgotten since, nothing is written.
             idle: how long a silence ends a session; unless given, none ends by itself.
             also: what else writes in the transaction, given the connection, the session and what was touched.
+            answers: the id of the turn that replies at the beginning join; the last one where it has settled or ended.
 
         Raises:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
@@ -95,15 +97,14 @@ class SqlStore(DerivedRows):
             row = known or _new_session(connection, scope_id, session)
             places = dict(zip(map(id, new), turns, strict=True)) if turns is not None else None
             fresh = unknown_messages(connection, scope_id, new)
-            added = new_rows(connection, row, fresh, places)
+            added = new_rows(connection, row, fresh, places, answers)
             rows = added.rows
             if rows:
                 ended = ending(connection, row, rows[0]["at_us"], idle) if idle is not None else []
                 end(connection, [each for each in ended if each.id != row.id])
                 before = row.messages if row.id in {each.id for each in ended} else row.ended
                 run(connection, _ADD_MESSAGES, *rows)
-                if rows[0]["turn"] < row.settled:
-                    row = _unsettle(connection, row, rows[0]["turn"])
+                row = _grown(connection, row, rows[0]["turn"])
                 touch(
                     connection,
                     row.id,
@@ -389,10 +390,11 @@ def _new_session(connection: Connection, scope_id: int, name: str) -> SessionRow
     return session_row(connection.execute(select(sessions).where(sessions.c.id == made)).one())
 
 
-def _unsettle(connection: Connection, session: SessionRow, turn: int) -> SessionRow:
-    """Let the memory that holds ``turn`` change again: a reply has joined a turn that had settled."""
-    start = connection.scalar(
-        select(func.max(memories.c.start)).where(memories.c.session_id == session.id, memories.c.start <= turn)
-    )
-    new_epoch(connection, session.scope_id)
-    return replace(session, settled=start or 0)
+def _grown(connection: Connection, session: SessionRow, turn: int) -> SessionRow:
+    """Have indexes read a turn again that has grown before the last one, and let its memory change, if it settled."""
+    if turn < max(session.settled, session.turns - 1):
+        new_epoch(connection, session.scope_id)
+    if turn >= session.settled:
+        return session
+    of_turn = memories.c.session_id == session.id, memories.c.start <= turn
+    return replace(session, settled=connection.scalar(select(func.max(memories.c.start)).where(*of_turn)) or 0)

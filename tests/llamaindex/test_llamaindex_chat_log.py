@@ -438,3 +438,22 @@ def test_words_are_stored_where_the_chat_alone_cannot_be_written(tmp_path: Path,
     memory.put(user("Thanks.", client="phone"))
     assert [each.name for each in bank.chats.read(ANN, "now")] == [entry.name for entry in memory.window]
     assert memory_of(bank).get_all() == memory.get_all()
+
+
+@pytest.mark.parametrize("write", ["inline", "background"])
+@pytest.mark.parametrize("slow", ["tea", "dog"])
+def test_two_questions_at_once_keep_their_own_answers(bank: MemoryBank, slow: str, write: Any) -> None:
+    tea, dog = memory_of(bank, write=write), memory_of(bank, write=write)
+    tea.put_messages([SYSTEM, user("Which tea keeps me awake?")])
+    dog.put(user("How old do dogs get?"))
+    answers = {"tea": (tea, [CALL, RESULT, bot("Assam.")]), "dog": (dog, [bot("Ten to thirteen years.")])}
+    for name in sorted(answers, key=slow.__eq__):
+        memory, answer = answers[name]
+        memory.put_messages(answer)
+    turns = [[message.text for message in turn.messages] for turn in bank.turns(ANN, "now")]
+    assert turns == [["Which tea keeps me awake?", "Assam."], ["How old do dogs get?", "Ten to thirteen years."]]
+    whole = [SYSTEM, user("Which tea keeps me awake?"), CALL, RESULT, bot("Assam.")]
+    whole += [user("How old do dogs get?"), bot("Ten to thirteen years.")]
+    assert memory_of(bank).get_all() == whole
+    tea.put(user("Thanks!"))
+    assert memory_of(bank).get_all() == [*whole, user("Thanks!")]
