@@ -53,7 +53,8 @@ def match_messages(given: Words, window: Sequence[Held], session: Callable[[], S
     """For the place of each message that the session holds, what it holds; no message of it is found twice.
 
     Messages are matched by id and words, and otherwise by words in the order of the conversation. What follows the last
-    message that is found may have been said before: it is matched only with what follows that message.
+    message that is found may have been said before: it is matched only with what follows that message, or as the
+    answer to a question that is found.
 
     Args:
         given: messages in order with their places, redacted as the bank does.
@@ -73,7 +74,8 @@ def match_messages(given: Words, window: Sequence[Held], session: Callable[[], S
     before = [(place, message) for place, message in _besides(given, found) if place < last]
     found |= _by_words(before, _besides_names(held, found))
     after = [each for each in given if each[0] > last]
-    return found | _by_words(after, _besides_names(held[end + 1 :], found))
+    found |= _by_words(after, _besides_names(held[end + 1 :], found))
+    return found | _late_answers(_besides(given, found), held, found)
 
 
 def _extend(found: dict[int, Held], given: Words, held: Sequence[Held]) -> None:
@@ -90,6 +92,16 @@ def _extend(found: dict[int, Held], given: Words, held: Sequence[Held]) -> None:
         else:
             found[place] = held[number]
             taken.add(held[number].name)
+
+
+def _late_answers(given: Words, held: Sequence[Held], found: Mapping[int, Held]) -> dict[int, Held]:
+    """Answers that are given as they came, behind the next question, and that the session holds with their own."""
+    turns, late = {each.turn for each in found.values() if each.turn}, dict[int, Held]()
+    left = {_key(each.message): each for each in _besides_names(held, found) if each.turn in turns}
+    for place, message in given:
+        if message.role == "assistant" and (answer := left.pop(_key(message), None)) is not None:
+            late[place] = answer
+    return late
 
 
 def _by_id(given: Words, held: Sequence[Held]) -> dict[int, Held]:

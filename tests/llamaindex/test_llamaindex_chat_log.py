@@ -457,3 +457,20 @@ def test_two_questions_at_once_keep_their_own_answers(bank: MemoryBank, slow: st
     assert memory_of(bank).get_all() == whole
     tea.put(user("Thanks!"))
     assert memory_of(bank).get_all() == [*whole, user("Thanks!")]
+
+
+@pytest.mark.parametrize("first", ["Assam.", "Ten to thirteen years."])
+def test_a_history_in_the_order_in_which_answers_came_is_stored_once(bank: MemoryBank, first: str) -> None:
+    tea, dog = memory_of(bank), memory_of(bank)
+    tea.put(user("Which tea keeps me awake?"))
+    dog.put(user("How old do dogs get?"))
+    answers = {"Assam.": tea, "Ten to thirteen years.": dog}
+    came = sorted(answers, key=first.__ne__)
+    for text in came:
+        answers[text].put(bot(text))
+    held = bank.turns(ANN, "now")
+    shown = [user("Which tea keeps me awake?"), user("How old do dogs get?"), *map(bot, came)]
+    memory_of(bank).set(shown)
+    assert bank.turns(ANN, "now") == held
+    memory_of(bank).set([*shown, user("Thanks!")])
+    assert bank.turns(ANN, "now")[:-1] == held
