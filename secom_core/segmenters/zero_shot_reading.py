@@ -18,6 +18,7 @@ _MOST_CHARACTERS: Final = 1_000_000  # of a reply that is read at all
 _LEAST_PART: Final = 8  # an eighth of the exchanges is kept, where no more can be read
 _WHOLE: Final = re.compile(r"\D{0,12}?(-?\d{1,10})(?:\.0+)?\W*")
 _DIGITS: Final = re.compile(r"\d{1,10}")
+_RANGE: Final = re.compile(r"(\d{1,10})(?:\s{0,3}(?:[-–—~,]|to|through)\s{0,3}(\d{1,10}))?")
 _WORD: Final = re.compile(r"[^\W_]+")
 _ANSWERS: Final = {"yes": True, "true": True, "no": False, "false": False}
 _START: Final = ("start", "first", "begin", "begins", "from")
@@ -189,14 +190,19 @@ def _beginning(rows: Sequence[Row], count: int) -> list[Segment]:
 
 
 def _from_lines(text: str, count: int) -> list[Segment]:
-    """The segments in lines such as ``Segment 1: exchanges 0-3`` or ``0,0,3,4``, where they fit to the letter."""
+    """The segments in lines such as ``Segment 1: exchanges 0-3`` or ``0,0,3,4``, or in ranges that stand anywhere.
+
+    They are read where they fit to the letter.
+    """
     lines = [[int(digits) for digits in _DIGITS.findall(line)] for line in text.splitlines()]
     rows = [numbers for numbers in lines if numbers]
-    for place in (0, 1):
-        ranges = [(row[place], row[min(place + 1, len(row) - 1)]) for row in rows if len(row) > place]
+    whole = [place for place in (0, 1) if all(len(row) > place for row in rows)]
+    written = [[(row[place], row[min(place + 1, len(row) - 1)]) for row in rows] for place in whole]
+    written.append([(int(start), int(end or start)) for start, end in _RANGE.findall(text)])
+    for ranges in written:
         for first in (0, 1):
             shifted = sorted({(start - first, end - first) for start, end in ranges})
-            if len(shifted) == len(rows) > 1 and not _complaint(shifted, count):
+            if len(shifted) == len(ranges) > 1 and not _complaint(shifted, count):
                 return [Segment(start, end + 1) for start, end in shifted]
     return []
 
