@@ -15,6 +15,7 @@ import numpy as np
 
 from ..text.kept import KEPT, Kept
 from ..text.word_lists import word_lists
+from .cohesion import Places
 from .partition import Floats
 
 KINDS: Final = {kind: frozenset(words.split()) for kind, words in word_lists(__package__, "cue_words.txt").items()}
@@ -61,11 +62,13 @@ def _read(text: str) -> _Cues:
 _cues: Final = Kept(_read, characters=KEPT)
 
 
-def form(texts: Sequence[str]) -> Floats:
+def form(texts: Sequence[str], openings: Places | None = None) -> Floats:
     """Lengths relative to the run's own, and who asks, around each gap.
 
     Args:
         texts: the messages of a run, in order.
+        openings: which of them open a turn, where some do not: their lengths are relative to each other's, and those
+            of the replies too. An assistant's are always longer than what it is asked, which says nothing.
 
     Returns:
         Shape ``(len(texts) - 1, len(FORM))``.
@@ -75,12 +78,19 @@ def form(texts: Sequence[str]) -> Floats:
         return np.zeros((0, len(FORM)))
     cues = [_cues(text) for text in texts]
     lengths = np.array([each.length for each in cues])
-    relative = _padded(lengths - lengths.mean())
+    relative = _padded(_relative(lengths, openings))
     asks = _padded(np.array([each.asks for each in cues], dtype=np.float64))
     ends = _padded(np.array([each.ends_asking for each in cues], dtype=np.float64))
     last, following, after = slice(1, count), slice(2, count + 1), slice(3, count + 2)
     columns = [relative[last], relative[following], relative[after], asks[0 : count - 1], asks[last], ends[last]]
     return np.stack([*columns, asks[following], ends[following], asks[after]], axis=1)
+
+
+def _relative(lengths: Floats, openings: Places | None) -> Floats:
+    opens = np.zeros(len(lengths), dtype=np.bool_)
+    opens[slice(None) if openings is None else openings] = True
+    means = [lengths[group].mean() if group.any() else 0.0 for group in (~opens, opens)]
+    return np.asarray(lengths - np.where(opens, means[1], means[0]))
 
 
 def _padded(values: Floats) -> Floats:

@@ -13,7 +13,7 @@ from ..conversation import Turn
 from ..memory import Segment, segments_from
 from ..protocols import Embedder
 from . import lexical
-from .cohesion import COSINES, window_sums
+from .cohesion import COSINES, Places, window_sums
 from .cues import WORDS
 from .evidence import boundary_chances, load_prior
 from .partition import Floats, best_partition, check_options
@@ -51,9 +51,11 @@ def similarities(vectors: Floats) -> Floats:
     return np.asarray((means - near.mean()) / (near.std() + 0.03))
 
 
-def columns(texts: Sequence[str], bags: Sequence[Counter[str]], vectors: Floats) -> Floats:
-    """The measures at each gap between messages, shape ``(len(texts) - 1, len(COLUMNS))``."""
-    words = lexical.columns(texts, bags)
+def columns(
+    texts: Sequence[str], bags: Sequence[Counter[str]], vectors: Floats, openings: Places | None = None
+) -> Floats:
+    """The measures at each gap between messages, shape ``(len(texts) - 1, len(COLUMNS))``; see `cues.form`."""
+    words = lexical.columns(texts, bags, openings)
     return np.concatenate([words[:, :_NEUTRAL], similarities(vectors), words[:, _NEUTRAL:]], axis=1)
 
 
@@ -87,8 +89,8 @@ class EmbeddingSegmenter:
     def chances(self, turns: Sequence[Turn]) -> Floats:
         """The chance of a boundary in each gap, shape ``(len(turns) - 1,)``; turns are exchanges or utterances."""
 
-        def measure(texts: Sequence[str], bags: Sequence[Counter[str]]) -> Floats:
-            return columns(texts, bags, np.asarray(self.embedder.embed(texts), dtype=np.float64))
+        def measure(texts: Sequence[str], bags: Sequence[Counter[str]], openings: Places) -> Floats:
+            return columns(texts, bags, np.asarray(self.embedder.embed(texts), dtype=np.float64), openings)
 
         prior = load_prior("embedding_prior.json")
         return boundary_chances(turns, measure, prior, self.mean_length, self.max_length)

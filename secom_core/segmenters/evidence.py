@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conversation import Turn
-from .cohesion import alternation, bags_of
+from .cohesion import Places, alternation, bags_of
 from .partition import Floats, boundary_probabilities, length_prior
 
-Measure = Callable[[Sequence[str], Sequence[Counter[str]]], Floats]
-"""What is measured at each gap between messages, given their texts and terms."""
+Measure = Callable[[Sequence[str], Sequence[Counter[str]], Places], Floats]
+"""What is measured at each gap between messages, given their texts and terms and where turns begin."""
 
 GATE: Final = ("next:request", "next:number", "next:liking")
 """The columns whose means over a session tell talk in which somebody is served from chat."""
@@ -108,7 +108,7 @@ def weighed(values: Floats, prior: Prior) -> Floats:
     return np.asarray(_NEUTRAL_SHARE * neutral + (1 - _NEUTRAL_SHARE) * worded)
 
 
-def at_turns(turns: Sequence[Turn]) -> npt.NDArray[np.intp]:
+def at_turns(turns: Sequence[Turn]) -> Places:
     """Which gaps between messages are gaps between turns, shape ``(len(turns) - 1,)``."""
     return np.array(list(accumulate(len(turn.messages) for turn in turns[:-1])), dtype=np.intp) - 1
 
@@ -142,7 +142,9 @@ def boundary_chances(turns: Sequence[Turn], measure: Measure, prior: Prior, mean
     bags = bags_of(texts)
     # A segment has fewer exchanges than single messages, but more than half as many.
     mean = mean_length * math.sqrt(len(turns) / len(texts))
-    evidence = weighed(measure(texts, bags), prior)[at_turns(turns)] + pauses(turns)
+    # Where a question goes over into its reply, no gap is like those between turns: nothing is centred on it.
+    at = at_turns(turns)
+    evidence = weighed(measure(texts, bags, np.append(0, at + 1))[at], prior) + pauses(turns)
     return chances_given(turns, bags, evidence, length_prior(mean, min(longest, len(turns))))
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..conversation import Turn
 from ..memory import Segment, segments_from
-from .cohesion import COHESION, cohesion
+from .cohesion import COHESION, Places, cohesion
 from .cues import FORM, WORDS, form, word_kinds
 from .evidence import boundary_chances, load_prior
 from .partition import Floats, best_partition, check_options
@@ -25,9 +25,9 @@ COLUMNS: Final = (*COHESION, *FORM, *WORDS)
 """What is measured at each gap; the first two groups need no language."""
 
 
-def columns(texts: Sequence[str], bags: Sequence[Counter[str]]) -> Floats:
-    """The measures at each gap between messages, shape ``(len(texts) - 1, len(COLUMNS))``."""
-    return np.concatenate([cohesion(bags), form(texts), word_kinds(texts)], axis=1)
+def columns(texts: Sequence[str], bags: Sequence[Counter[str]], openings: Places | None = None) -> Floats:
+    """The measures at each gap between messages, shape ``(len(texts) - 1, len(COLUMNS))``; see `cues.form`."""
+    return np.concatenate([cohesion(bags), form(texts, openings), word_kinds(texts)], axis=1)
 
 
 @dataclass(frozen=True, slots=True)
