@@ -27,6 +27,9 @@ _KINDS_OF: Final = {
     word: tuple(kind for kind, members in KINDS.items() if word in members)
     for word in frozenset().union(*KINDS.values())
 }
+_WORDS_READ: Final = 25
+"""How many words of a message are read: as long were those that the weights of the kinds were fitted on. A page holds a
+word of every kind."""
 _PLACES: Final = ("last", "last_end", "next", "next_start", "after_start")
 WORDS: Final = tuple(f"{place}:{name}" for place in _PLACES for name in _NAMES)
 """The names of the columns of `word_kinds`."""
@@ -43,12 +46,16 @@ _ENDS_ASKING: Final = re.compile(r"[?？؟\u037e⸮]\W*$")
 
 
 class _Cues(NamedTuple):
-    """What one message shows by itself: its length, its questions, and the kinds of its words."""
+    """What one message shows by itself: its length, its questions, and the kinds of the words that it opens and ends
+    with; for those next to the gap, of the first three and the last four.
+    """
 
     length: float
     asks: bool
     ends_asking: bool
-    whole: Floats
+    share_read: float
+    opening: Floats
+    closing: Floats
     start: Floats
     end: Floats
 
@@ -56,7 +63,10 @@ class _Cues(NamedTuple):
 def _read(text: str) -> _Cues:
     words = _WORD.findall(text.casefold().replace("’", "'"))
     asks, ends_asking = bool(_ASKS.search(text)), bool(_ENDS_ASKING.search(text[-80:]))
-    return _Cues(math.log1p(len(text)), asks, ends_asking, _marks(words), _marks(words[:3]), _marks(words[-4:]))
+    share_read = _WORDS_READ / max(len(words), _WORDS_READ)
+    opening, closing = _marks(words[:_WORDS_READ]), _marks(words[-_WORDS_READ:])
+    found = opening, closing, _marks(words[:3]), _marks(words[-4:])
+    return _Cues(math.log1p(len(text)), asks, ends_asking, share_read, *found)
 
 
 _cues: Final = Kept(_read, characters=KEPT)
@@ -108,12 +118,17 @@ def word_kinds(texts: Sequence[str]) -> Floats:
         Shape ``(len(texts) - 1, len(WORDS))``.
     """
     cues = [_cues(text) for text in texts]
-    whole, starts, ends = (
+    opening, closing, starts, ends = (
         np.array(rows).reshape(len(texts), len(_NAMES))
-        for rows in ([each.whole for each in cues], [each.start for each in cues], [each.end for each in cues])
+        for rows in zip(*((each.opening, each.closing, each.start, each.end) for each in cues), strict=True)
     )
     after = np.concatenate([starts[2:], np.zeros((1, len(_NAMES)))])[: max(len(texts) - 1, 0)]
-    return np.concatenate([whole[:-1], ends[:-1], whole[1:], starts[1:], after], axis=1)
+    return np.concatenate([closing[:-1], ends[:-1], opening[1:], starts[1:], after], axis=1)
+
+
+def share_read(texts: Sequence[str]) -> float:
+    """How much of the messages `word_kinds` reads, on average: 1 where all are short."""
+    return sum(_cues(text).share_read for text in texts) / len(texts)
 
 
 def _marks(words: Sequence[str]) -> Floats:

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from ..conversation import Turn
 from .cohesion import Places, alternation, bags_of
+from .cues import share_read
 from .partition import Floats, boundary_probabilities, length_prior
 
 Measure = Callable[[Sequence[str], Sequence[Counter[str]], Places], Floats]
@@ -91,12 +92,13 @@ def centred(values: Floats, means: Floats, scales: Floats) -> Floats:
     return np.asarray(np.clip(scaled - _CENTRING * own, -_CLIP, _CLIP))
 
 
-def weighed(values: Floats, prior: Prior) -> Floats:
+def weighed(values: Floats, prior: Prior, share_read: float = 1.0) -> Floats:
     """The log likelihood ratio of a boundary in each gap.
 
     Args:
         values: the measures, shape ``(gaps, len(prior.columns))``.
         prior: what was fitted on these columns.
+        share_read: how much of the messages the measures of words were read from; these count for less in long ones.
     """
     scaled = centred(values, prior.means, prior.scales)
     neutral = prior.value("neutral", scaled)
@@ -105,7 +107,8 @@ def weighed(values: Floats, prior: Prior) -> Floats:
     habits = values[:, [prior.columns.index(name) for name in GATE]].mean(axis=0)
     served = 1 / (1 + np.exp(-prior.value("gate", habits[None])))
     worded = served * prior.value("service", scaled) + (1 - served) * prior.value("chat", scaled)
-    return np.asarray(_NEUTRAL_SHARE * neutral + (1 - _NEUTRAL_SHARE) * worded)
+    share = (1 - _NEUTRAL_SHARE) * share_read
+    return np.asarray((1 - share) * neutral + share * worded)
 
 
 def at_turns(turns: Sequence[Turn]) -> Places:
@@ -144,7 +147,8 @@ def boundary_chances(turns: Sequence[Turn], measure: Measure, prior: Prior, mean
     mean = mean_length * math.sqrt(len(turns) / len(texts))
     # Where a question goes over into its reply, no gap is like those between turns: nothing is centred on it.
     at = at_turns(turns)
-    evidence = weighed(measure(texts, bags, np.append(0, at + 1))[at], prior) + pauses(turns)
+    values = measure(texts, bags, np.append(0, at + 1))[at]
+    evidence = weighed(values, prior, share_read([texts[place] for place in at])) + pauses(turns)
     return chances_given(turns, bags, evidence, length_prior(mean, min(longest, len(turns))))
 
 
