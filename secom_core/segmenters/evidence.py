@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..conversation import Turn
+from .announced import announced
 from .cohesion import Places, alternation, bags_of
 from .cues import share_read
 from .partition import Floats, boundary_probabilities, length_prior
@@ -129,6 +130,11 @@ def pauses(turns: Sequence[Turn]) -> Floats:
     return np.asarray(np.where(excess > 0, np.minimum(2 + 1.5 * excess, 8.0), 0.0))
 
 
+def plain(turns: Sequence[Turn]) -> Floats:
+    """Evidence that needs no weighing: a long pause, and the words with which people announce another matter."""
+    return pauses(turns) + announced(turns)
+
+
 def boundary_chances(turns: Sequence[Turn], measure: Measure, prior: Prior, mean_length: float, longest: int) -> Floats:
     """The chance of a boundary in each gap between turns, shape ``(len(turns) - 1,)``.
 
@@ -148,7 +154,7 @@ def boundary_chances(turns: Sequence[Turn], measure: Measure, prior: Prior, mean
     # Where a question goes over into its reply, no gap is like those between turns: nothing is centred on it.
     at = at_turns(turns)
     values = measure(texts, bags, np.append(0, at + 1))[at]
-    evidence = weighed(values, prior, share_read([texts[place] for place in at])) + pauses(turns)
+    evidence = weighed(values, prior, share_read([texts[place] for place in at])) + plain(turns)
     return chances_given(turns, bags, evidence, length_prior(mean, min(longest, len(turns))))
 
 

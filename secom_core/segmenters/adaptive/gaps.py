@@ -21,7 +21,7 @@ from ...text.terms import terms
 from ...text.word_lists import word_lists
 from ...vectors import unit_rows
 from ..cohesion import bags_of
-from ..evidence import Prior, at_turns, centred, pauses
+from ..evidence import Prior, at_turns, centred, plain
 from ..lexical import COLUMNS, columns
 from ..partition import Floats
 
@@ -60,7 +60,7 @@ class SessionView:
         alike: shape ``(n - 1, len(SIMILARITIES))`` from vectors, or no columns where there is no embedder.
         rows: what the learned part reads of each turn, shape ``(n, d)``.
         opener: whether the turn after the gap is the first speaker's, shape ``(n - 1,)``.
-        pauses: evidence from the clock, shape ``(n - 1,)``.
+        plain: evidence from the clock and from what is announced, shape ``(n - 1,)``.
     """
 
     session: tuple[Turn, ...]
@@ -70,7 +70,7 @@ class SessionView:
     alike: Rows
     rows: Rows
     opener: npt.NDArray[np.bool_]
-    pauses: Floats
+    plain: Floats
 
     def __len__(self) -> int:
         return len(self.session) - 1
@@ -94,7 +94,7 @@ def view_of(turns: Sequence[Turn], vectors: Rows | None) -> SessionView:
         alike=np.zeros((len(turns) - 1, 0), np.float32) if vectors is None else _similarities(vectors),
         rows=patterns if vectors is None else np.hstack([patterns, vectors.astype(np.float32)]),
         opener=opens_with_first(turns),
-        pauses=pauses(turns),
+        plain=plain(turns),
     )
 
 

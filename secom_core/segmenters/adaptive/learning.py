@@ -107,7 +107,7 @@ def gaps_of(views: Sequence[SessionView], seen: Sequence[Rows], evidence: Floats
 def chances_of(views: Sequence[SessionView], evidence: Floats, lengths: Floats) -> Floats:
     """The chance of a boundary in each gap of all sessions, given the log prior of segment lengths."""
     parts = zip(views, _by_session(views, evidence), strict=True)
-    return np.concatenate([chances_given(view.session, view.bags, part + view.pauses, lengths) for view, part in parts])
+    return np.concatenate([chances_given(view.session, view.bags, part + view.plain, lengths) for view, part in parts])
 
 
 def _by_session(views: Sequence[SessionView], values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
