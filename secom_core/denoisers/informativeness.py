@@ -34,6 +34,8 @@ _ENDS: Final = re.compile(r"[.!?…。！？؟।]+")
 _CLOSES: Final = re.compile(r"""[,.;:!?…%)\]}"'”’»。，、；：！？」』）】؟،।]+""")
 _OPENS: Final = re.compile(r"(?<=\s)[^\w\s]+$")
 _BLOCKS: Final = ("code", "table")
+_LABELLED: Final = regex(r"^([^\n:]{1,60}:) (?=```|~~~|\|)", re.M)
+"""The speaker before a message that begins with code or a table."""
 _BLOCK: Final = regex(r"^[ \t]*(?:```|~~~|\|)", re.M)
 _IN_LINE: Final = regex(r"`[^`\n]+`|https?://[^\s<>\"]+[^\s<>\".,;:!?)\]'。、]")
 
@@ -128,6 +130,8 @@ def _weighed(text: str, scope: Statistics | None) -> Iterator[_Word]:
 
 def _whole(text: str) -> dict[Span, None]:
     """What is code, a table or a link, in order: without some of its words it is none any more."""
+    # A speaker stands on a line of its own then, so that places stay what they are.
+    text = _LABELLED.sub(r"\1\n", text)
     lines = blocks(text) if _BLOCK.search(text) else ()
     large = [(start, start + len(text[start:stop].rstrip())) for start, stop, kind in lines if kind in _BLOCKS]
     small = (found.span() for found in _IN_LINE.finditer(text))

@@ -121,6 +121,14 @@ def test_code_tables_and_links_stay_whole(whole: str, scope: BM25 | None) -> Non
     assert len(key) < len(text)
 
 
+@pytest.mark.parametrize("opening", ["```sh\nis it so\n```", "| it | is the |\n|----|--------|\n| of | that is it |"])
+def test_code_and_tables_with_which_a_message_begins_stay_whole(opening: str) -> None:
+    text = f"assistant: {opening}\nThat is all of it.\nuser: So what is it for?\nassistant: {opening}\nIt is for you."
+    key = denoised(text)
+    assert key.count(opening) == 2
+    assert "So what is it for" not in key
+
+
 @pytest.mark.parametrize(
     "text", ["it is a ` in the text of it", "the https of it is in the link", "this | crew | is | in it"]
 )
