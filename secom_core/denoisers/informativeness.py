@@ -37,7 +37,12 @@ _BLOCKS: Final = ("code", "table")
 _LABELLED: Final = regex(r"^([^\n:]{1,60}:) (?=```|~~~|\|)", re.M)
 """The speaker before a message that begins with code or a table."""
 _BLOCK: Final = regex(r"^[ \t]*(?:```|~~~|\|)", re.M)
-_IN_LINE: Final = regex(r"`[^`\n]+`|https?://[^\s<>\"]+[^\s<>\".,;:!?)\]'。、]")
+_IN_LINE: Final = regex(
+    r"`[^`\n]+`|https?://[^\s<>\"]+[^\s<>\".,;:!?)\]'。、]"
+    # Addresses, paths, and names such as a_flag or an.object: a word of ASCII that holds signs inside.
+    r"|(?:(?<![!-~])|(?<=[\"'(\[{*<]))[A-Za-z0-9~./\\-][!-~]{0,80}?(?:[@_/\\]|[A-Za-z0-9]{2}\.(?=[A-Za-z0-9]{2}))"
+    r"[!-~]{0,200}(?<=[A-Za-z0-9_/\\])"
+)
 
 
 @dataclass(frozen=True, slots=True)

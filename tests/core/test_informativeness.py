@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 
@@ -127,6 +128,31 @@ def test_code_and_tables_with_which_a_message_begins_stay_whole(opening: str) ->
     key = denoised(text)
     assert key.count(opening) == 2
     assert "So what is it for" not in key
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "who.am.i@the-shop.be",
+        "www.the-end.example/so/it/is",
+        "/home/me/the/it.txt",
+        "C:\\Users\\me\\the\\it.txt",
+        "IS_A_FLAG",
+        "do_it",
+        "the.other.one",
+    ],
+)
+def test_addresses_paths_and_names_with_signs_inside_stay_whole(whole: str) -> None:
+    key = denoised(f"user: This is what it is in ({whole}), and it was {whole}.")
+    assert key.count(whole) == 2
+    assert "is what it" not in key
+
+
+def test_signs_without_end_take_no_time() -> None:
+    begin = time.process_time()
+    for signs in ("a@!", "@", "((", "a_!", "x", "a."):
+        denoised(f"This is it: {signs * 5_000}")
+    assert time.process_time() - begin < 3
 
 
 @pytest.mark.parametrize(
