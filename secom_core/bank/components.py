@@ -89,6 +89,7 @@ class Components:
             outdated=self._let_go,
             vectors=inside,
             keeper=IndexKeeper(store, parts.token_counter, self.derivation.space),
+            derived=lambda scope, row: self.deriving.link(scope, row),
         )
         self.layers = Layers(parts.layer_factories, self._context(store, size))
         self.latest, self.standing = LatestTurns(store), Standing(store, changes=bool(parts.changes))

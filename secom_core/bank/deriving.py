@@ -17,6 +17,7 @@ from ..errors import StoreLocked, warn_degraded
 from ..layers import registered
 from ..protocols import EndSegmenter
 from ..stores.last_ids import free_last_ids
+from ..stores.rows import SessionRow
 from ..stores.sql import SqlStore
 from ..telemetry import staged
 from .layers import Layers
@@ -65,13 +66,18 @@ class Deriving:
             Whether such a segmenter did what it was asked to, or nothing was asked.
         """
         row = self.derivation.derive(session_id, scope, afresh=afresh, ended=ended)
-        if row is not None and self.changes and scope[0] != ITEMS:
-            from ..changes.store import follow
-
-            follow(self.store, row, afresh=afresh)
+        if row is not None:
+            self.link(scope, row, afresh=afresh)
         if self.vector_store is not None:
             self.vector_store.follow_session(scope, session_id)
         return not (ended and row is not None and row.awaits_cut)
+
+    def link(self, scope: Scope, row: SessionRow, *, afresh: bool = False) -> None:
+        """Link what a session's new turns state to what was said before, where the bank looks for changes."""
+        if self.changes and scope[0] != ITEMS:
+            from ..changes.store import follow
+
+            follow(self.store, row, afresh=afresh)
 
     @staged("derive")
     def after_write(

@@ -199,7 +199,10 @@ class Recalling:
             loaded = self.scopes.caught_up(scope, seen.row, retry_vectors=vector is not None, besides=without)
             nearest = self._nearest(scope, asked, loaded, where) if self.vector_store is not None else None
             if loaded is not None:
-                searched.append(SearchedScope(scope, loaded, where, without, nearest, with_rows(sources, seen.holding)))
+                # What was derived just now may have noted the first row.
+                is_new = loaded.derived_at == loaded.row.revision
+                known = self.standing.sources_of(loaded.row.id) if is_new else with_rows(sources, seen.holding)
+                searched.append(SearchedScope(scope, loaded, where, without, nearest, known))
         return searched
 
     def found(self, scope: Scope, query: str, now: datetime | None) -> Found | None:

@@ -32,6 +32,7 @@ class LoadedScope(ScopeState):
 
     What was said in sessions that are ``left`` is not in it yet: nobody has looked for it. What was made of those that
     are ``unsaved`` is in it and not in the store, which was locked: these are left too, to be made and written again.
+    ``derived_at`` is the revision of the scope for which sessions were last derived here.
     """
 
     index: ScopeIndex
@@ -39,6 +40,7 @@ class LoadedScope(ScopeState):
     known: Reached = field(default_factory=Reached)
     unsaved: set[int] = field(default_factory=set)
     weighed_at: int = 0
+    derived_at: int = -1
 
 
 class ScopeCache:
@@ -53,6 +55,7 @@ class ScopeCache:
         outdated: is called where another process has forgotten something of a scope that is kept.
         vectors: hold vectors in memory; not where a vector store outside does.
         keeper: keeps indexes with the bank.
+        derived: is told of each session of a scope that was derived here.
     """
 
     def __init__(
@@ -66,7 +69,9 @@ class ScopeCache:
         outdated: Callable[[], None] = lambda: None,
         vectors: bool = True,
         keeper: IndexKeeper,
+        derived: Callable[[Scope, SessionRow], None] = lambda scope, row: None,
     ) -> None:
+        self._tell = derived
         self._store, self._derivation, self._vectors, self._keeper = store, derivation, vectors, keeper
         self._new_index = new_index
         self._states: ScopeStates[LoadedScope] = ScopeStates(
@@ -196,6 +201,7 @@ class ScopeCache:
                 with waiting_at_most(0) if is_locked else nullcontext():
                     derived, unsaved = self._derived(scope, session_id)
                 is_locked = is_locked or unsaved is not None
+                loaded.derived_at = row.revision
                 current, waits = unsaved.session if unsaved is not None else derived, unsaved is not None
             if current is not None:
                 self._follow_session(scope, loaded, current, unsaved)
@@ -212,7 +218,10 @@ class ScopeCache:
         """A session, derived; where the store is locked, what was made of it and is not written."""
         made: list[Unsettled] = []
         try:
-            return self._derivation.derive(session_id, scope, unsaved=made.append), None
+            row = self._derivation.derive(session_id, scope, unsaved=made.append)
+            if row is not None:
+                self._tell(scope, row)
+            return row, None
         except StoreLocked:
             if made:
                 return None, made[-1]

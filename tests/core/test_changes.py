@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from secom_core import MemoryBank
+from secom_core.bank import BackgroundWriter
 from secom_core.bank.chains import Chains
 from secom_core.changes import links_of, statements, statements_of
 from secom_core.changes.asked import replaced_in
@@ -652,3 +653,22 @@ def test_one_more_turn_is_compared_with_as_few_whatever_was_said() -> None:
             return len(executed)
 
     assert statements(120) <= statements(60)
+
+
+def test_a_change_is_marked_before_the_background_writer_has_come_to_it(bank: MemoryBank) -> None:
+    with BackgroundWriter(bank, debounce=60) as writer:
+        for place, (said, answered) in enumerate(RENT):
+            messages = [Message(said, id=f"u{place}"), Message(answered, "assistant", id=f"a{place}")]
+            writer.remember(ANN, messages, session="s", at=MAY + timedelta(days=30 * place))
+            bank.recall(ANN, "What do we pay for housing now?")
+        assert len(writer) == 1
+        assert marks(bank) == {"u0": "u1"}
+
+
+def test_a_change_is_marked_if_the_process_ended_before_anything_was_made_of_it(tmp_path: Path) -> None:
+    for place, (said, answered) in enumerate(RENT):
+        with MemoryBank.open(str(tmp_path / "memory.db"), changes=True) as bank:
+            messages = [Message(said, id=f"u{place}"), Message(answered, "assistant", id=f"a{place}")]
+            bank.remember(ANN, messages, session="s", at=MAY + timedelta(days=30 * place), later=True)
+    with MemoryBank.open(str(tmp_path / "memory.db"), changes=True) as bank:
+        assert marks(bank) == {"u0": "u1"}
