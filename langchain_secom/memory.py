@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, ClassVar, Final, cast
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -15,9 +15,10 @@ from typing_extensions import Self
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Scope, Turn
-from secom_core.errors import InvalidInput, MissingExtra
+from secom_core.errors import InvalidInput, InvalidScope, MissingExtra
 from secom_core.memory import Recall, RecallOptions
 
+from .arguments import Hints, foreign
 from .convert import from_message, to_message, to_messages
 from .dialogue import Dialogue, QueryHook, said_in_session
 from .scopes import scope_of
@@ -31,6 +32,19 @@ except ImportError as error:
 
 _NO_INPUT: Final = frozenset({"stop"})
 _NO_OUTPUT: Final = frozenset({"intermediate_steps", "source_documents"})
+_FOREIGN: Final[Hints] = {
+    "max_token_limit": ("window", "window limits the latest messages by their number, token_budget the recalled text"),
+    "llm": ("bank", "a model belongs to the bank: MemoryBank.open(model=LangChainChatModel(llm), summaries=True)"),
+    "chat_memory": ("bank", "the bank keeps the messages; store old ones with bank.remember(scope, to_messages(…), …)"),
+    "moving_summary_buffer": ("bank", "store an old summary with bank.remember, as a message of the speaker Summary"),
+    "buffer": ("bank", "store an old summary with bank.remember, as a message of the speaker Summary"),
+    "retriever": ("bank", "it searches the bank; MemoryBank.open(vector_store=LangChainVectorStore(…)) takes a store"),
+    "return_docs": ("return_messages", "it gives text, or messages with return_messages=True, and no documents"),
+    "exclude_input_keys": ("input_key", "input_key names the one input that is remembered"),
+    "session_id": ("session", "session is its name"),
+    "user_id": ("scope", 'scope says whose memory it is, such as ("acme", "alice")'),
+}
+"""For arguments of LangChain's memories."""
 
 
 class SecomMemory(BaseMemory):
@@ -81,6 +95,8 @@ class SecomMemory(BaseMemory):
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    _foreign: ClassVar[Hints] = _FOREIGN
 
     scope: tuple[str, ...]
     session: str = Field(default_factory=lambda: uuid.uuid4().hex, min_length=1)
@@ -133,6 +149,16 @@ class SecomMemory(BaseMemory):
         if not isinstance(bank, MemoryBank):
             raise InvalidInput(f"{cls.__name__} needs a bank or a store_path, got {bank!r}")
         return {**data, "bank": bank, "store_path": bank.storage.path}
+
+    # Validators before the fields run from the last one to the first: nothing is opened for a wrong call.
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_foreign(cls, data: dict[str, Any]) -> dict[str, Any]:
+        if said := foreign(cls.__name__, data, cls.model_fields, cls._foreign):
+            raise InvalidInput(said)
+        if data.get("scope") is None:
+            raise InvalidScope(f"whose memory? Give {cls.__name__} a scope, such as scope=('acme', 'alice')")
+        return data
 
     @field_validator("scope", mode="before")
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from inspect import signature
 from typing import Any, Final, Literal
 
@@ -17,9 +17,10 @@ from secom_core.bank import MemoryBank
 from secom_core.conversation import Scope
 from secom_core.errors import InvalidInput
 
+from .arguments import Hints, foreign
 from .scopes import ScopePart, bound_scope, scope_in, scope_of
 
-_FOREIGN: Final = {
+_FOREIGN: Final[Hints] = {
     "search_kwargs": ("k", "k and token_budget say how much comes back, and where filters it"),
     "search_type": ("only_relevant", "there is one way to search; only_relevant leaves out what does not answer"),
     "score_threshold": ("only_relevant", "only_relevant leaves out what does not answer"),
@@ -29,7 +30,7 @@ _FOREIGN: Final = {
     "session_id": ("where", 'where={"session": …} searches one session'),
     "user_id": ("scope", 'scope says whose memory it is, such as ("acme", "alice")'),
 }
-"""For arguments of vector stores' retrievers, the argument of ours that they stand for, and what it is."""
+"""For arguments of vector stores' retrievers."""
 
 
 class ScopedRetriever(BaseRetriever):
@@ -53,7 +54,7 @@ class ScopedRetriever(BaseRetriever):
     @model_validator(mode="before")
     @classmethod
     def _refuse_foreign(cls, data: Any) -> Any:
-        if isinstance(data, Mapping) and (said := _foreign(cls.__name__, data, cls.model_fields)):
+        if isinstance(data, Mapping) and (said := foreign(cls.__name__, data, cls.model_fields, _FOREIGN)):
             raise InvalidInput(said)
         return data
 
@@ -107,7 +108,7 @@ class ScopedRetriever(BaseRetriever):
 
     def _of_run(self, config: RunnableConfig | None, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments of a call, with what its configuration says."""
-        if kwargs and (said := _foreign(type(self).__name__, kwargs, signature(self._search).parameters)):
+        if kwargs and (said := foreign(type(self).__name__, kwargs, signature(self._search).parameters, _FOREIGN)):
             raise TypeError(said)
         return {**kwargs, "scope": self._scope_of(config, kwargs)}
 
@@ -117,9 +118,3 @@ class ScopedRetriever(BaseRetriever):
 
     def _bound(self, requested: Sequence[ScopePart] | None) -> Scope:
         return bound_scope(requested, self.scope, caller=type(self).__name__)
-
-
-def _foreign(made: str, given: Iterable[str], names: Collection[str]) -> str:
-    """What is said of the first argument that only another retriever takes; nothing if there is none."""
-    others = ((each, *_FOREIGN[each]) for each in given if each in _FOREIGN and each not in names)
-    return next((f"{made} takes no {each}: {hint}" for each, ours, hint in others if ours in names), "")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
@@ -29,6 +29,7 @@ from secom_core.summaries.prompts import response_prompt
 from secom_core.summaries.section import summary_block
 from secom_core.text.terms import count_tokens
 
+from .arguments import Hints
 from .convert import text_of, to_messages
 from .dialogue import Dialogue, QueryHook
 from .memory import SecomMemory
@@ -94,6 +95,11 @@ class RecursiveSummaryMemory(SecomMemory):
         trace_contents: whether traces of a recall hold the query and what was found.
         callbacks: handlers of recalls; classic chains do not hand theirs on.
     """
+
+    _foreign: ClassVar[Hints] = {
+        **SecomMemory._foreign,
+        "max_token_limit": ("max_tokens", "max_tokens limits the turns of the session that are given word for word"),
+    }
 
     token_budget: StrictInt | None = 2000
     window: int = Field(default=200, ge=0)

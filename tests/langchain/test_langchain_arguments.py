@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import ValidationError
 
 from langchain_secom import (
+    RecursiveSummaryMemory,
     SecomChatMessageHistory,
     SecomMemory,
     SecomMiddleware,
@@ -159,3 +161,29 @@ def test_the_arguments_of_a_chain_with_citations(wrong: Any, says: str) -> None:
     prompt = ChatPromptTemplate.from_messages([("system", "{context}"), ("human", "{question}")])
     with MemoryBank.open(citations=True) as bank, pytest.raises(InvalidInput, match=says):
         with_citation_feedback(prompt | FakeListChatModel(responses=["I see."]), bank, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("made", "theirs", "ours"),
+    [
+        (SecomMemory, "max_token_limit", "window limits the latest messages by their number"),
+        (RecursiveSummaryMemory, "max_token_limit", "max_tokens limits the turns of the session"),
+        (RecursiveSummaryMemory, "llm", r"MemoryBank.open\(model=LangChainChatModel\(llm\), summaries=True\)"),
+        (SecomMemory, "chat_memory", "the bank keeps the messages"),
+        (RecursiveSummaryMemory, "moving_summary_buffer", "a message of the speaker Summary"),
+        (SecomMemory, "retriever", "it searches the bank"),
+        (SecomMemory, "return_docs", "messages with return_messages=True"),
+        (SecomMemory, "session_id", "session is its name"),
+    ],
+)
+def test_a_classic_memory_says_what_stands_for_an_argument_of_langchains_own(
+    made: type[SecomMemory], theirs: str, ours: str
+) -> None:
+    with MemoryBank.open(summaries=True) as bank, pytest.raises(ValidationError, match=f"takes no {theirs}: .*{ours}"):
+        made(bank=bank, scope=("alice",), **{theirs: "anything"})
+
+
+def test_a_classic_memory_without_a_scope_says_that_one_is_needed_and_opens_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match=r"Give SecomMemory a scope, such as scope=\('acme', 'alice'\)"):
+        SecomMemory(store_path=str(tmp_path / "memory.db"))
+    assert not (tmp_path / "memory.db").exists()
