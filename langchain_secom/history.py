@@ -21,7 +21,7 @@ from secom_core.memory import Recall, RecallOptions
 from .dialogue import Dialogue, QueryHook, check_hook, latest_said, said_in_session
 from .identity import Identity, check_key
 from .known_messages import ids_shown
-from .scopes import ScopePart, scope_of
+from .scopes import ScopePart, scope_of, session_of
 from .stored_messages import restored, stored_form
 from .tracing import RecallRun
 
@@ -53,7 +53,7 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
     Args:
         bank: where the messages are.
         scope: whose messages they are.
-        session: the name of the conversation.
+        session: the name of the conversation; a whole number or a UUID counts as it is written.
         window: how many of the latest messages are given, whole turns; all unless given.
         writer: does what follows remembering in the background; done at once unless given.
 
@@ -67,15 +67,13 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         bank: MemoryBank,
         *,
         scope: Sequence[ScopePart],
-        session: str,
+        session: ScopePart,
         window: int | None = None,
         writer: BackgroundWriter | None = None,
     ) -> None:
-        if not isinstance(session, str) or not session:
-            raise InvalidInput(f"a session has a name, got {session!r}")
         if window is not None:
             check_count("window", window)
-        self.scope, self.session = scope_of(scope), session
+        self.scope, self.session = scope_of(scope), session_of(session)
         name = type(self).__name__
         self._bank, self._window = check_bank(bank, name), window
         self._writer = check_writer(writer, bank, name)
@@ -257,11 +255,12 @@ class SessionHistories:
         """The names that a call needs in ``config["configurable"]``."""
         return [ConfigurableFieldSpec(id=key, annotation=str, is_shared=True) for key in self._names]
 
-    def __call__(self, *args: str, **kwargs: str) -> SecomChatMessageHistory:
+    def __call__(self, *args: ScopePart, **kwargs: ScopePart) -> SecomChatMessageHistory:
         """The history of one conversation.
 
         Raises:
             InvalidScope: a part of the scope is empty.
+            InvalidInput: the session has no name.
         """
         values = self.__signature__.bind(*args, **kwargs).arguments
         scope = self._scope or tuple(values[key] for key in self._keys)

@@ -21,7 +21,7 @@ from secom_core.memory import Recall, RecallOptions
 from .arguments import Hints, foreign
 from .convert import from_message, to_message, to_messages
 from .dialogue import Dialogue, QueryHook, said_in_session
-from .scopes import scope_of
+from .scopes import scope_of, session_of
 from .tracing import RecallRun
 
 try:
@@ -69,7 +69,8 @@ class SecomMemory(BaseMemory):
 
     Args:
         scope: whose memory it is; always given.
-        session: the name of the session; a new one unless given. An existing one is taken up where it ended.
+        session: the name of the session; a new one unless given. An existing one is taken up where it ended. A whole
+            number or a UUID counts as it is written.
         bank: where everything is remembered.
         store_path: the bank's file, opened if no bank is given.
         key: the passphrase of that file, if it is encrypted; a dump does not have it, so pass it again.
@@ -99,7 +100,7 @@ class SecomMemory(BaseMemory):
     _foreign: ClassVar[Hints] = _FOREIGN
 
     scope: tuple[str, ...]
-    session: str = Field(default_factory=lambda: uuid.uuid4().hex, min_length=1)
+    session: str = Field(default_factory=lambda: uuid.uuid4().hex)
     bank: MemoryBank = Field(default=cast("MemoryBank", None), exclude=True)  # set below, from store_path if need be
     store_path: str | None = None
     busy_timeout: float | None = None
@@ -164,6 +165,11 @@ class SecomMemory(BaseMemory):
     @classmethod
     def _check_scope(cls, value: Any) -> Scope:
         return scope_of(value)
+
+    @field_validator("session", mode="before")
+    @classmethod
+    def _check_session(cls, value: Any) -> str:
+        return session_of(value)
 
     @model_validator(mode="after")
     def _check_recall(self) -> Self:

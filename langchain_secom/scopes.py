@@ -10,10 +10,10 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig, ensure_config
 
 from secom_core.conversation import Scope, check_scope
-from secom_core.errors import InvalidScope
+from secom_core.errors import InvalidInput, InvalidScope
 
 ScopePart = str | int | UUID
-"""What a part of a scope may be given as: ids of users are often numbers."""
+"""What a part of a scope, or a session, may be given as: ids of users and conversations are often numbers."""
 
 
 _WRAPPED: Final = (
@@ -29,14 +29,26 @@ def scope_of(value: Sequence[ScopePart]) -> Scope:
         InvalidScope: it is none, or a part of it is blank.
     """
     is_sequence = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
-    scope = check_scope([_written(part) for part in value] if is_sequence else cast("Any", value))
+    scope = check_scope([written(part) for part in value] if is_sequence else cast("Any", value))
     if any(not part.strip() for part in scope):
         raise InvalidScope(f"a part of a scope is not blank, got {scope!r}")
     return scope
 
 
-def _written(part: ScopePart) -> str:
-    """The part as a string; what is none of the kinds is left to the core to refuse."""
+def session_of(value: ScopePart) -> str:
+    """The name of a session as a string: ``42`` and ``"42"`` are one session.
+
+    Raises:
+        InvalidInput: it is no name.
+    """
+    name = written(value)
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"session names the conversation, such as 'monday', a whole number or a UUID, got {value!r}")
+    return name
+
+
+def written(part: ScopePart) -> str:
+    """A part of a scope, or a session, as a string; what is none of the kinds is left to others to refuse."""
     is_id = isinstance(part, (int, UUID)) and not isinstance(part, bool)
     return str(part) if is_id else cast("str", part)
 

@@ -163,6 +163,23 @@ def test_the_arguments_of_a_chain_with_citations(wrong: Any, says: str) -> None:
         with_citation_feedback(prompt | FakeListChatModel(responses=["I see."]), bank, **wrong)
 
 
+@pytest.mark.parametrize("session", [7, UUID])
+def test_a_session_may_be_a_number_or_a_uuid_as_a_thread_may(bank: MemoryBank, session: Any) -> None:
+    SessionHistories(bank)(42, session).add_messages([HumanMessage("I moved to Ghent.")])
+    assert bank.sessions(("42",)) == [str(session)]
+    assert len(SecomChatMessageHistory(bank, scope=("42",), session=str(session)).messages) == 1
+    assert "Ghent" in SecomMemory(bank=bank, scope=("42",), session=session).load_memory_variables({})["history"]
+
+
+@pytest.mark.parametrize("session", ["", True, 1.5, None])
+def test_a_session_without_a_name_is_refused_with_what_is_one(bank: MemoryBank, session: Any) -> None:
+    says = "session names the conversation, such as 'monday', a whole number or a UUID, got "
+    with pytest.raises(InvalidInput, match=says + repr(session)):
+        SecomChatMessageHistory(bank, scope=("alice",), session=session)
+    with pytest.raises(ValidationError, match=says + repr(session)):
+        SecomMemory(bank=bank, scope=("alice",), session=session)
+
+
 @pytest.mark.parametrize(
     ("made", "theirs", "ours"),
     [
