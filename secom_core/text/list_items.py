@@ -186,6 +186,8 @@ _ITEM: Final = regex(
 )
 _NOWHERE: Final = -2
 """In which column bullets stand before the first item; below a number, -1, none is an item of its own."""
+_AFTER: Final = regex(r"(?<![:：*_\s])[ \t]*\n[ \t]*\n(?=[^\s\-*+•・●○■◆#\d|>`])")
+"""A new paragraph after a list, none of an item: those have a blank before them, or come after a title."""
 _BREAK: Final = regex(r"^(?:#{1,6} |[^\s\-*•+・●○■◆#\d|>`])", re.M)
 
 
@@ -221,17 +223,25 @@ def item_span(text: str, place: int, start: int, stop: int) -> tuple[int, int] |
         stop: where it ends.
 
     Returns:
-        Where the item begins, and where the next one does, or the part ends; nothing where it does not begin in it.
+        Where the item begins, and where it ends, or the next one begins, or the part ends; nothing where it does not
+        begin in it.
     """
     begins = -1
     for at, number in _asked(_items(text), place):
         if begins >= 0:
-            return begins, min(at, stop)
+            ends = min(at, stop)
+            return begins, ends if number > place != LAST else _end(text, begins, ends)
         if at >= stop:
             return None
         if number == place and at >= start:
             begins = at
-    return (begins, stop) if begins >= 0 else None
+    return (begins, _end(text, begins, stop)) if begins >= 0 else None
+
+
+def _end(text: str, begins: int, stop: int) -> int:
+    """Where an item ends before ``stop``: at the first paragraph after its words that is not further in than it."""
+    after = _AFTER.search(text, begins, stop)
+    return after.start() if after else stop
 
 
 def item_begins(text: str, place: int) -> list[int]:

@@ -162,7 +162,43 @@ def test_bullets_below_an_item_are_part_of_it(text: str, words: str) -> None:
 def test_the_last_item_of_each_list() -> None:
     last, bullet = NUMBERED.index("3. Oil"), NUMBERED.index("- Leave")
     assert item_begins(NUMBERED, LAST) == [last, bullet]
-    assert item_span(NUMBERED, LAST, 0, len(NUMBERED)) == (last, NUMBERED.index("- Hang"))
+    assert item_span(NUMBERED, LAST, 0, len(NUMBERED)) == (last, NUMBERED.index("\n\nThen"))
+
+
+@pytest.mark.parametrize(
+    ("item", "after"),
+    [
+        ("2. Dry it.", "\n\nShall I write a plan? It takes a week."),
+        ("2. **Dry it**\n\nIn the shade.", "\n\nShall I write a plan?"),
+        ("2. Dry it:\n\n   in the shade.\n\n   - and turn it", " \n\nShall I write a plan?"),
+        ("2. Dry it\nand turn it.\n\n> Not in the sun.", ""),
+    ],
+)
+def test_an_item_ends_before_the_paragraph_after_its_list(item: str, after: str) -> None:
+    text = f"Do this:\n\n1. Rinse it.\n\nIn cold water.\n\nFor a minute.\n\n{item}{after}"
+    start = text.index(item)
+    assert item_span(text, 2, 0, len(text)) == item_span(text, LAST, 0, len(text)) == (start, start + len(item))
+    assert item_span(text, 1, 0, len(text)) == (text.index("1."), start)
+
+
+@pytest.mark.parametrize(
+    ("question", "item"),
+    [
+        ("What was the fourth option you gave me?", "Lokaal"),
+        ("the last one on your list?", "Lokaal"),
+        ("Und der letzte auf deiner Liste?", "Lokaal"),
+        ("第三个选项是什么?", "De Vitrine"),
+    ],
+)
+def test_the_last_item_is_in_a_small_block_however_much_comes_after_the_list(question: str, item: str) -> None:
+    names = ["Roots", "Balls & Glory", "De Vitrine", "Lokaal"]
+    listed = "\n".join(f"{place}. {name}, by the canal" for place, name in enumerate(names, 1))
+    after = "Most kitchens close at nine on weekdays, so book ahead. Bring cash, as few of them take cards. " * 20
+    with MemoryBank.open() as bank:
+        said = [Message("Where to eat in Ghent?"), Message(f"Some ideas:\n\n{listed}\n\n{after}", "assistant")]
+        bank.remember(ANN, said, session="s1", close=True)
+        found = bank.recall(ANN, question, token_budget=80)
+    assert item in found.text
 
 
 @pytest.mark.parametrize(
