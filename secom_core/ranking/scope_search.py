@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property, partial
@@ -55,8 +55,8 @@ _STANDING_ROWS: Final = 50
 _OPENED: Final = 40
 """The replies of how many finds are looked through for what is asked for of them, the best of each kind of search."""
 _NEWEST_REPLIES: Final = 200
-"""How many passages of replies, the newest, are looked through for an item that is asked for by its place."""
-_NEWEST_ITEMS: Final = 3
+"""How many passages of replies, the newest, are looked through for an item, or code, that is asked for."""
+_NEWEST_FOUND: Final = 3
 """How many of them that hold it are ranked with what is found, the newest."""
 
 _FAR: Final = 100
@@ -160,21 +160,24 @@ class ScopeSearch:
     def _in_replies(self, found: Rows, weights: Mapping[str, float]) -> Iterator[Rows]:
         """What is asked for of the replies in turns that were found, where their other words may be all that is alike.
 
-        And the newest items of lists that are asked for by their place.
+        And the newest items of lists that are asked for by their place, and the newest code that is asked for.
         """
         turns = np.zeros(len(self._table) + 1, dtype=np.bool_)
         turns[self._table.head[found]] = True
         replies = np.flatnonzero(turns[self._table.head] & (self._table.kind == REPLY))
         if self.item and "item" in weights:
-            yield from (replies[self._items(replies) > 0], self._newest_items())
+            yield replies[self._items(replies) > 0]
+            yield self._newest(lambda rows: self._items(rows) > 0)
         if self._wants_code:
             yield replies[self._is_wanted(replies)]
+        if self._asks_for_code:
+            yield self._newest(self._is_wanted)
 
-    def _newest_items(self) -> Rows:
-        """The newest passages of replies in which the item begins that is asked for; a few."""
+    def _newest(self, wanted: Callable[[Rows], Mask]) -> Rows:
+        """The newest passages of replies that hold what is asked for, such as the item of a list; a few."""
         table = self._table
         newest = np.flatnonzero((table.kind == REPLY) & table.findable & ~self._out)[-_NEWEST_REPLIES:]
-        return newest[self._items(newest) > 0][-_NEWEST_ITEMS:]
+        return newest[wanted(newest)][-_NEWEST_FOUND:]
 
     def _heard_around(self, scores: Column) -> Column:
         """Each passage's score with half of what is heard of its neighbours'."""

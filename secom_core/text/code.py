@@ -27,6 +27,8 @@ _CODE: Final = (
     rf"(?:code|functions?|scripts?|snippets?|commands?|regex(?:es)?|query|queries|one-?liners?|class(?:es)?|configs?"
     rf"|{_FILE})"
 )
+_SURELY: Final = "(?:function|script|snippet|command|regex|query|one-?liner)s?"
+"""What is of code also where nobody is asked to give it: "what was the code again" may be of a door."""
 _GAVE: Final = "(?:wrote|written|gave|given|show(?:ed|n)|suggested|recommended|sent|made|used|told)"
 _DE: Final = rf"(?:[\w-]*(?:code|skripts?|funktion|befehle?|abfrage|regex|schnipsel|klasse|konfig\w*)|{_FILE})"
 _ES: Final = f"(?:código|función|script|comando|consulta|fragmento|regex|{_FILE})"
@@ -36,6 +38,10 @@ _ASKS: Final = wording(
     (?:give|show|send|paste|print|repeat|find|get|need|want|see)\b(?: [\w-]+){{0,4}} {_CODE}
     (?:what|which)\b(?: [\w-]+){{0,4}} {_CODE}\b.{{0,60}}\byou
     {_CODE}\b.{{0,40}}\byou(?:'d|'ve| had| have)?(?: \w+ly| just| also)? {_GAVE}
+    what(?:'s| is| was) (?:the|that)(?: [\w-]+){{0,3}} {_SURELY}\b.{{0,60}}\bagain
+    wie (?:war|lautete?|ging|hieß)(?: [\w-]+){{0,3}} (?:skript|funktion|befehl|abfrage)\b.{{0,60}}\b(?:noch ?mal|gleich)
+    (?:c'était quoi|quelle était)(?: [\w-]+){{0,3}} (?:fonction|script|commande|requête)
+    cuál era(?: [\w-]+){{0,3}} (?:función|script|comando|consulta)
     (?:gib|zeige?|schicke?|brauche|will)\b(?: [\w-]+){{0,4}} {_DE}|{_DE}\b.{{0,60}}\b(?:du|(?-i:Sie))
     (?:dame|muéstrame|enséñame|pásame|necesito|quiero)(?: [\w-]+){{0,4}} {_ES}
     {_ES} que me (?:diste|escribiste|mostraste|enseñaste|mandaste|pasaste)

@@ -148,3 +148,28 @@ def test_a_question_about_the_same_reply_is_answered_by_its_words(bank: MemoryBa
     found = bank.recall(ANN, "What did you say about sharing a restaurant bill fairly?", token_budget=250).text
     assert "matter of rounding" in found
     assert "def share_out" not in found
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "give me that code again",
+        "What was that command again?",
+        "Wie war der Befehl noch mal?",
+        "C'était quoi la commande déjà ?",
+        "¿Cuál era el comando?",
+        "再给我一次那段代码",
+    ],
+)
+def test_code_that_shares_no_word_with_the_question_is_shown_in_a_small_block(bank: MemoryBank, question: str) -> None:
+    bank.remember(ANN, [Message("And the soup?"), Message("Salt it. " * 90, "assistant")], session="soup", close=True)
+    assert "def share_out" in bank.recall(ANN, question, token_budget=120).text
+
+
+def test_of_code_that_shares_no_word_with_the_question_only_the_newest_is_found() -> None:
+    with MemoryBank.open() as bank:
+        for number in range(40):
+            said = [Message("Help?"), Message(f"Sure.\n\n```sh\nmake part{number}\n```\n\nGood luck.", "assistant")]
+            bank.remember(ANN, said, session=f"s{number}", close=True)
+        found = bank.recall(ANN, "Give me that command again", k=50)
+    assert [hit.turns[0].session for hit in found.hits if hit.kind == "relevant"] == ["s37", "s38", "s39"]
