@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timezone, tzinfo
 from typing import Final
 
+from ..text.dates import MONTH_NUMBERS, WEEKDAY_NUMBERS
 from ..text.patterns import regex
 
 _MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
@@ -16,12 +17,21 @@ _SIGN_WEEKDAY: Final = (
     r"(?:\s*(?:[（(](?:星期|周)?[一二三四五六日天月火水木金土](?:曜日?)?[）)]"
     r"|(?:星期|周)[一二三四五六日天]|[月火水木金土日]曜日?))?"
 )
+_OTHER_MONTH: Final = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
+_OTHER_WEEKDAY: Final = rf"(?:(?:{'|'.join(WEEKDAY_NUMBERS)}),?\s+)?(?:(?:den|der|le|el|il)\s+)?"
 _EARLY, _LATER = "上午|午前|凌晨|清晨|早上|오전", "下午|午後|中午|晚上|오후"
 _DATES: Final = (
     regex(rf"(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_SIGN_WEEKDAY}"),
     regex(rf"(?P<y>\d{{4}})年\s?(?P<m>\d{{1,2}})月\s?(?P<d>\d{{1,2}})[日号]{_SIGN_WEEKDAY}"),
     regex(rf"{_WEEKDAY}(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?P<m>{_MONTH}),?\s+(?P<y>\d{{4}})", re.I),
     regex(rf"{_WEEKDAY}(?P<m>{_MONTH})\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y>\d{{4}})", re.I),
+    # In German, Spanish, French, Italian and Portuguese.
+    regex(
+        rf"{_OTHER_WEEKDAY}(?P<d>\d{{1,2}})(?:\.|er|º|°)?\s+(?:de\s+)?(?P<m>{_OTHER_MONTH})\s+(?:del?\s+)?(?P<y>\d{{4}})",
+        re.I,
+    ),
+    # With dots, the day comes first everywhere.
+    regex(r"(?<![\d.])(?P<d>\d{1,2})\.\s?(?P<m>\d{1,2})\.\s?(?P<y>\d{4})(?![\d.])"),
 )
 _TIME: Final = regex(
     rf"(?:(?P<early>{_EARLY})|(?P<later>{_LATER}))?\s?"
@@ -51,7 +61,9 @@ class Moment:
 
 
 def _month(text: str) -> int:
-    return int(text) if text.isdigit() else _MONTHS.index(text[:3].lower()) + 1
+    if text.isdigit():
+        return int(text)
+    return MONTH_NUMBERS.get(text.lower()) or _MONTHS.index(text[:3].lower()) + 1
 
 
 def _clock(found: re.Match[str]) -> time:

@@ -154,10 +154,11 @@ def read_transcript(
 
     ``[2024-05-03 14:05] Ann: Hi``, ``14:05 Ann: Hi``, ``14:05 - Ann: Hi``, ``Ann (14:05): Hi`` and
     ``2024-05-03T14:05Z Ann: Hi`` give a time. ``--- 3 May 2024 ---``, ``# 2024-05-03``, ``## Session 2`` and
-    ``=== Session 2: May 3, 2024, 2:05 pm ===`` begin a session; so does a date that stands between blank lines. A
-    message without a time of its own has its session's; a time of day alone falls on the session's day, or on the
-    next where the clock has passed midnight; where no day is known it is kept as ``time`` in the metadata. A line
-    that opens no utterance continues the one before it. The usual role names (User, Assistant, Human, AI, System,
+    ``=== Session 2: May 3, 2024, 2:05 pm ===`` begin a session; so does a date that stands between blank lines.
+    Months may have their English, German, Spanish, French, Italian or Portuguese name. A message without a time of its
+    own has its session's; a time of day alone falls on the session's day, or on the next where the clock has passed
+    midnight; where no day is known it is kept as ``time`` in the metadata. A line that opens no utterance continues the
+    one before it. The usual role names (User, Assistant, Human, AI, System,
     Tool) become roles, every other name a speaker without a role.
 
     **Who is a speaker.** "Note: buy milk" on a line of its own looks just like "Ann: buy milk", so the form alone
@@ -222,11 +223,17 @@ def _utterances(lines: Sequence[_Line], known: set[str], begin: datetime | None,
         elif utterances:
             utterances[-1][1].append(line.raw)
         elif line.raw.strip():
-            raise InvalidTranscript(f"line {line.number}: expected 'Name: words', got {shorten(line.raw)}")
+            raise InvalidTranscript(f"line {line.number}: {_expected(line.raw)}, got {shorten(line.raw)}")
     now = begin
     for line, words in utterances:
         now = _later(line, now, zone)
         yield _message(line, "\n".join(words).strip(), now)
+
+
+def _expected(raw: str) -> str:
+    if len(raw) <= _LONGEST_HEADER and _HEADER.fullmatch(raw) and any(map(str.isdigit, raw)):
+        return "expected a day such as 2024-05-03 or 3 May 2024, or 'Name: words'"
+    return "expected 'Name: words'"
 
 
 def _later(line: _Line, now: datetime | None, zone: tzinfo) -> datetime | None:

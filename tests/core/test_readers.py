@@ -340,6 +340,14 @@ def test_zones_are_kept() -> None:
         ("Session 2 (2024-05-03)", utc(2024, 5, 3)),
         ("Friday, 3 May 2024", utc(2024, 5, 3)),
         ("**** 2024年5月3日 ****", utc(2024, 5, 3)),
+        ("--- 3. März 2024 ---", utc(2024, 3, 3)),
+        ("Freitag, den 3. Mai 2024", utc(2024, 5, 3)),
+        ("--- 03.05.2024, 14:05 ---", utc(2024, 5, 3, 14, 5)),
+        ("--- 1er août 2024 ---", utc(2024, 8, 1)),
+        ("--- vendredi 3 mai 2024 ---", utc(2024, 5, 3)),
+        ("--- 3 de enero de 2024 ---", utc(2024, 1, 3)),
+        ("## 3 dicembre 2024", utc(2024, 12, 3)),
+        ("## 3 de dezembro de 2024", utc(2024, 12, 3)),
     ],
 )
 def test_headers(header: str, at: datetime | None) -> None:
@@ -352,6 +360,12 @@ def test_headers(header: str, at: datetime | None) -> None:
 @pytest.mark.parametrize("line", ["# Plan", "### Day 1", "2024-05-03", "---", "- 3 May 2024", "--- the end ---"])
 def test_what_is_no_header_stays_words(line: str) -> None:
     assert said(f"Ann: one\n{line}\nBob: two") == [("Ann", f"one\n{line}"), ("Bob", "two")]
+
+
+@pytest.mark.parametrize("header", ["--- 3/5/2024 ---", "# 3 mei 2024"])
+def test_a_header_whose_day_is_not_read_is_refused_with_what_is_read(header: str) -> None:
+    with pytest.raises(InvalidTranscript, match=r"line 1: expected a day such as 2024-05-03 or 3 May 2024, .*, got"):
+        read_transcript(f"{header}\nAnn: one\nBob: two")
 
 
 def test_two_sessions_of_one_day_have_two_names() -> None:
