@@ -84,7 +84,10 @@ class Parts:
             check_weights(self.weights)
         layers: object = self.layers
         if not isinstance(layers, (list, tuple)) or not all(map(callable, layers)):
-            raise InvalidInput(f"layers are classes that secom_core.layers.register knows, got {self.layers!r}")
+            raise InvalidInput(
+                f"layers are classes that secom_core.layers.register knows, got {self.layers!r}; a layer of the "
+                "package is an argument of its own, such as summaries=True"
+            )
         if self.granularity != "segment" and self.segmenter is not None:
             raise InvalidInput(f"granularity {self.granularity!r} takes no segmenter, got {self.segmenter!r}")
         self._check_reranker()

@@ -149,7 +149,11 @@ WRONG: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         "redact is a function that takes a text and gives it back without what must not be kept, got '\\\\d{16}'",
     ),
     "a preset's name": (lambda: {"preset": "secom"}, "preset is one of secom_core.presets, such as"),
-    "a layer's name": (lambda: {"layers": ["mood"]}, "layers are classes that secom_core.layers.register knows"),
+    "a layer's name": (
+        lambda: {"layers": ["summaries"]},
+        "layers are classes that secom_core.layers.register knows, got ['summaries']; a layer of the package is an "
+        "argument of its own, such as summaries=True",
+    ),
     "the paper's reranker without vectors": (
         lambda: {"vector_store": Nowhere(), "citations": RerankerOptions()},
         "the paper's reranker learns from vectors in the bank; open it with embedder=, not vector_store=",
