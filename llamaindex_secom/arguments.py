@@ -60,6 +60,10 @@ _FOREIGN: Final = {
     "chat_history": ("token_limit", "from_defaults takes it"),
     "embed_model": ("bank", "models belong to the bank: MemoryBank.open(embedder=LlamaIndexEmbedder(embed_model))"),
     "citations": ("bank", "SecomMemory(citations=True) or a CitationReward takes in what answers cite"),
+    "cite": ("citations", "citations says whether it takes in what answers cite"),
+    "inject": ("insert_method", "insert_method says where recalled text goes"),
+    "scope_keys": ("scope", "it is of one scope; make one for each user"),
+    "window": ("token_limit", "the window is what token_limit leaves beside token_budget"),
     "memory_blocks": ("layers", "layers take part in a recall; blocks belong into the framework's own Memory"),
     "chunk_overlap": ("chunk_size", "segments do not overlap; chunk_size alone sets their length"),
     "separator": ("segmenter", "text is cut where the subject changes; segmenter= takes another way to cut"),
@@ -67,7 +71,7 @@ _FOREIGN: Final = {
     "token_flush_size": ("token_limit", "the window is what token_limit leaves beside token_budget"),
     "chat_history_token_ratio": ("token_limit", "the window is what token_limit leaves beside token_budget"),
 }
-"""For names of LlamaIndex's own, the argument of ours that they stand for, and what it is."""
+"""For names of LlamaIndex, and of our classes for LangChain, the argument that they stand for, and what it is."""
 
 
 def refuse_unknown(

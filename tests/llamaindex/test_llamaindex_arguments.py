@@ -100,6 +100,9 @@ def test_a_misspelt_argument_is_refused_with_the_one_that_is_meant(bank: MemoryB
         ("SecomMemory", "chat_store", "takes no chat_store: messages are kept in a bank, or in the file of store_path"),
         ("SecomMemory", "similarity_top_k", "takes no similarity_top_k: k says how many memories come back at most"),
         ("SecomMemory", "user_id", "takes no user_id: scope says whose memory it is"),
+        ("SecomMemory", "cite", "takes no cite: citations says whether it takes in what answers cite"),
+        ("SecomMemory", "inject", "takes no inject: insert_method says where recalled text goes"),
+        ("SecomRetriever", "scope_keys", "takes no scope_keys: it is of one scope; make one for each user"),
         ("SecomMemory", "token_limt", "takes no token_limt: is token_limit meant?"),
         ("SecomMemoryBlock", "similarity_top_k", "takes no similarity_top_k: k says how many memories come back"),
         ("SecomRetriever", "similarity_top_k", "takes no similarity_top_k: k says how many memories come back"),
@@ -144,7 +147,7 @@ def test_from_defaults_takes_what_the_frameworks_own_memories_take(bank: MemoryB
         ({"chat_store_key": "monday"}, "takes no chat_store_key: session is its name"),
         ({"chat_history": "monday"}, "chat_history is a list of messages; session='monday' names a session"),
         ({"tokenizer_fn": str.split, "token_counter": len}, "give a token_counter or a tokenizer_fn, not both"),
-        ({"window": []}, "takes no window"),
+        ({"window": 6}, "takes no window: the window is what token_limit leaves beside token_budget"),
         ({"token_limit": 0}, "token_limit is a whole number from 1 on, got 0"),
     ],
 )
