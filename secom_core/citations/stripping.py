@@ -14,6 +14,11 @@ _JOINS: Final = regex(r"[ \t]{0,8}(?:[,;\uff0c\u3001][ \t]{0,8})?(?:a|an|and|u|u
 _PAIRING: Final = ("with", "to", "against", "versus", "vs", "vs.", "mit", "gegen", "avec", "con")
 """What a sentence says between two citations that it compares: ``[1] with [2]``."""
 
+_NO_WORDS: Final = regex(r"[\s.,:;!?\u2026\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]*")
+"""What says nothing by itself: ``[1].`` is an answer of citations alone."""
+_STOPPED_TWICE: Final = regex(r"[.!?\u3002\uff01\uff1f][.\u3002]")
+"""A sentence that ends before a citation, and again behind it."""
+
 _BEGUN: Final = {word[:length] for word in _PAIRING for length in range(len(word) + 1)}
 
 
@@ -37,7 +42,11 @@ class Stripper:
         self._margin = False
         self._begun = False
         self._alone = ""
-        """The citations of an answer that has no words yet."""
+        """The citations of an answer that has no words yet, with what stands between them."""
+        self._held = ""
+        """What stands behind them and is no word."""
+        self._end = ""
+        """The last character that was shown and is no blank."""
 
     def words(self, text: str) -> str:
         """Take words; what is shown next."""
@@ -64,7 +73,8 @@ class Stripper:
     def citation(self, mark: str) -> None:
         """Take a citation that is not shown."""
         if not self._begun and len(self._alone) < _MOST and any(map(str.isdigit, mark)):
-            self._alone += mark
+            self._alone += self._held + self._joining + mark
+            self._held = ""
         if self._stripped:
             # Of a long row, which nobody compares with anything, no more is kept.
             self._taken = self._taken and (self._taken + self._joining + mark)[: _MOST + 1]
@@ -80,7 +90,7 @@ class Stripper:
         alone = self._stripped and self._margin and not self._joining.strip()
         rest = self._shown(self._released())
         if not self._begun and self._alone:
-            return self._alone
+            return self._alone + self._held
         return rest if alone else rest + self._blanks
 
     def _released(self) -> str:
@@ -88,6 +98,11 @@ class Stripper:
         return text.lstrip(" \t") if self._margin else text
 
     def _shown(self, text: str) -> str:
+        if self._alone and not self._begun:
+            text, self._held = self._held + text, ""
+            if len(text) < _MOST and _NO_WORDS.fullmatch(text):
+                self._held = text
+                return ""
         body = text.rstrip(" \t\n")
         if body:
             shown, self._blanks, self._begun = self._blanks + body, text[len(body) :], True

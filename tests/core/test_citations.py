@@ -55,6 +55,9 @@ def test_formats(answer: str, numbers: tuple[int, ...]) -> None:
         ("In May [1–3], [1 — 2] and [2−3].", (1, 2, 3), "In May."),
         ("In May [1-9].", (), "In May [1-9]."),
         ("In May [3-1].", (), "In May [3-1]."),
+        ("In May [1]-[3], [1] – [3].", (1, 2, 3), "In May."),
+        ("In May [3]-[1], [0, 1]-[3] and [12].", (3, 1, 0, 12), "In May."),
+        ("In May [3]-[12].", (3, 12), "In May."),
         ("他五月搬家了【1】。", (1,), "他五月搬家了。"),
         ("他五月搬家了［２］，六月也是【1，3】。", (2, 1, 3), "他五月搬家了，六月也是。"),
         ("In May [Memory 1].", (1,), "In May."),
@@ -351,7 +354,15 @@ def test_what_a_model_thinks_aloud_cites_nothing(answer: str, numbers: tuple[int
 
 
 @pytest.mark.parametrize(
-    ("answer", "shown"), [("[3]", "[3]"), (" [1][2]\n", "[1][2]"), ("[NO_CITE]", ""), ("[1] Yes", "Yes")]
+    ("answer", "shown"),
+    [
+        ("[3]", "[3]"),
+        (" [1][2]\n", "[1][2]"),
+        ("[3].", "[3]."),
+        ("[2] and [3].", "[2] and [3]."),
+        ("[NO_CITE]", ""),
+        ("[1] Yes", "Yes"),
+    ],
 )
 def test_an_answer_of_citations_alone_is_shown(answer: str, shown: str) -> None:
     """Small models answer so; the user is not to see nothing."""
