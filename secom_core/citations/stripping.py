@@ -26,7 +26,8 @@ class Stripper:
     """Gives the text that is shown, piece by piece.
 
     Blanks before a citation go with it, and what joins it to the next one; a line that begins with one begins with its
-    words; lines that hold nothing else go at the end of the answer. A citation that is compared with one that stays, as
+    words; lines that hold nothing else go at the end of the answer. Where a sentence ends before a citation, the stop
+    behind it goes too: ``She moved. [1].`` A citation that is compared with one that stays, as
     a word of its sentence, stays with it. An answer of citations alone, as small models give
     it, is shown as it is: nothing would be left of it.
     """
@@ -95,6 +96,7 @@ class Stripper:
 
     def _released(self) -> str:
         text, self._joining, self._stripped = self._joining, "", False
+        text = text[1:] if _STOPPED_TWICE.match(self._end + text[:1]) else text
         return text.lstrip(" \t") if self._margin else text
 
     def _shown(self, text: str) -> str:
@@ -106,6 +108,7 @@ class Stripper:
         body = text.rstrip(" \t\n")
         if body:
             shown, self._blanks, self._begun = self._blanks + body, text[len(body) :], True
+            self._end = body[-1]
         else:
             shown, self._blanks = "", self._blanks + text
         released, self._blanks = self._blanks[:-_MOST], self._blanks[-_MOST:]

@@ -161,6 +161,8 @@ def test_an_answer_without_markers_tells_nothing() -> None:
         ("In May [1].", "In May."),
         ("In May [1][3], and in June [2] too.", "In May, and in June too."),
         ("In May [1] [3].", "In May."),
+        ("In May. [1]. In June? [2].", "In May. In June?"),
+        ("In May, etc. [1]...", "In May, etc..."),
         ("[1] In May.", "In May."),
         ("Keep `x[1]` and [a].", "Keep `x[1]` and [a]."),
         ("Two  spaces stay.  ", "Two  spaces stay.  "),
