@@ -78,6 +78,7 @@ _LISTING: Final = _ends(
 )
 _COLON: Final = _ends(r"[:\uff1a][*_]*\s*")
 _SOURCES: Final = _ends(rf"{_words('sources')}[*_]*[ \t]*[:\uff1a][*_]*\s*")
+_GOES_ON: Final = regex(r"[ \t]{1,2}(\w)")
 _ITEM: Final = _ends(r"(?:\A|\n)[ \t]*(?:[-*\u2022]|\d+[.)])[ \t]+")
 _LINE_END: Final = regex(r"[ \t]{0,2}(?:\n|\Z)")
 _SENTENCE_END: Final = regex(r"[ \t]{0,2}(?:[.!?;\u3002\uff01\uff1f\uff1b\u2026]|\n|\Z)")
@@ -156,6 +157,9 @@ def _is_list(before: str, after: str) -> bool:
 def _is_word(before: str, after: str, last: Role, between: str | None) -> bool:
     if last is Role.WORD and between is not None and _BETWEEN_WORDS.fullmatch(between):
         return True
+    if _LINE_START.search(before) and (goes_on := _GOES_ON.match(after)):
+        # A line of words is a list of sources or begins with the citation that it is about: ``[1] says so``.
+        return goes_on[1].islower()
     if _REFERRING.search(before) or _SOURCES.search(before):
         return True
     return bool(_REFERRING_ON.search(before)) and not _SENTENCE_END.match(after)

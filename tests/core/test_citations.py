@@ -71,6 +71,9 @@ def test_formats(answer: str, numbers: tuple[int, ...]) -> None:
         ("In May (1).", (), "In May (1)."),
         ("According to [1] and [2], in May.", (1, 2), "According to [1] and [2], in May."),
         ("In the town she moved to [1].", (1,), "In the town she moved to."),
+        ("[1] says so.\n[2] May it be.", (1, 2), "[1] says so.\nMay it be."),
+        ("In May [1].\n\nReferences:\n[1] March\n[2] Lent", (1, 2), "In May.\n\nReferences:\nMarch\nLent"),
+        ("In May.\n\nReferences:\n[1], [2]", (1, 2), "In May.\n\nReferences:\n[1], [2]"),
     ],
 )
 def test_forms_of_a_citation(answer: str, numbers: tuple[int, ...], shown: str) -> None:
