@@ -1,7 +1,7 @@
 """Which of the memories shown an answer says it used: read whole, or while it streams.
 
-A citation is ``[1]``, ``[1][3]``, ``[0, 2]``, ``[1-3]``, ``[m12]``, ``[Memory 1]``, ``[^1]``, ``【1】``, ``［1］``, or
-``[NO_CITE]`` with or without its brackets (RMM, appendix D.2). What stands in code, between backticks or behind a
+A citation is ``[1]``, ``[1][3]``, ``[0, 2]``, ``[1-3]``, ``[1]-[3]``, ``[m12]``, ``[Memory 1]``, ``[^1]``, ``【1】``,
+``［1］``, or ``[NO_CITE]`` with or without its brackets (RMM, appendix D.2). What stands in code, between backticks or behind a
 fence, or in a formula is none, nor what a reasoning model thinks between tags before it answers, nor an index, a link
 or a list of numbers (`secom_core.citations.placing`). Only numbers that were really shown count, and each counts once.
 `secom_core.context.block.citable` has taken the citations out of what a block quotes, so an answer that repeats a
@@ -16,7 +16,7 @@ from itertools import chain
 from typing import ClassVar, Final, Literal
 
 from .pieces import Kind, Piece, piece_at
-from .placing import BEFORE, Role, role_of
+from .placing import BEFORE, RANGE, Role, role_of
 from .spelling import cited_numbers, spelling
 from .stripping import Stripper
 
@@ -176,9 +176,17 @@ class CitationStream:
         self._last = role_of(piece.text, count, self._before, piece.after, self._last, between)
         if cited is None or self._last not in (Role.MARK, Role.WORD):
             return False
-        self._cited.append(cited)
+        self._cited.append([*self._spanned(cited, between), *cited])
         whole = not (self._code or self._thinking)
         return whole and self._last is Role.MARK and self._numbers.issuperset(cited)
+
+    def _spanned(self, cited: list[int], between: str | None) -> range:
+        """The numbers between two citations that are the ends of a range: ``[1]-[3]``."""
+        if between is None or not RANGE.fullmatch(between) or len(cited) != 1 or not self._cited:
+            return range(0)
+        before = self._cited[-1]
+        numbers = range(before[0] + 1, cited[0]) if len(before) == 1 else range(0)
+        return numbers if self._numbers.issuperset(numbers) else range(0)
 
     def _take_tag(self, tag: str) -> None:
         name = tag.strip("</>").lower()

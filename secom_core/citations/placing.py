@@ -21,6 +21,10 @@ WAITS: Final = regex(r"[ \t]{0,2}[!*]?\Z")
 """What follows a bracket to the end of a text and does not say yet what the bracket is."""
 
 
+RANGE: Final = regex(r"[ \t]?[-~\u2010-\u2015\u2212\uff5e][ \t]?")
+"""What stands between the two ends of a range of citations."""
+
+
 class Role(Enum):
     """What numbers in brackets do where they stand."""
 

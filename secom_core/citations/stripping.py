@@ -9,7 +9,9 @@ from ..text.patterns import regex
 _MOST: Final = 64
 """So many blanks and ends of lines wait for a citation at most."""
 
-_JOINS: Final = regex(r"[ \t]{0,8}(?:[,;\uff0c\u3001][ \t]{0,8})?(?:a|an|and|u|un|und|[\u548c\u4e0e])?[ \t]{0,8}")
+_JOINS: Final = regex(
+    r"[ \t]{0,8}(?:[,;\uff0c\u3001][ \t]{0,8})?(?:a|an|and|u|un|und|[\u548c\u4e0e]|[-\u2010-\u2015\u2212])?[ \t]{0,8}"
+)
 """What stands between two citations and joins them, or the beginning of it."""
 _PAIRING: Final = ("with", "to", "against", "versus", "vs", "vs.", "mit", "gegen", "avec", "con")
 """What a sentence says between two citations that it compares: ``[1] with [2]``."""
