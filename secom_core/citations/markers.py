@@ -1,9 +1,10 @@
 """Which of the memories shown an answer says it used: read whole, or while it streams.
 
 A citation is ``[1]``, ``[1][3]``, ``[0, 2]``, ``[1-3]``, ``[1]-[3]``, ``[m12]``, ``[Memory 1]``, ``[^1]``, ``【1】``,
-``［1］``, or ``[NO_CITE]`` with or without its brackets (RMM, appendix D.2). What stands in code, between backticks or behind a
-fence, or in a formula is none, nor what a reasoning model thinks between tags before it answers, nor an index, a link
-or a list of numbers (`secom_core.citations.placing`). Only numbers that were really shown count, and each counts once.
+``［1］``, or ``[NO_CITE]`` with or without its brackets (RMM, appendix D.2). What stands in code, between backticks or
+behind a fence, or in a formula is none, nor what a reasoning model thinks between tags before it answers, nor an index,
+a link or a list of numbers (`secom_core.citations.placing`). Only numbers that were really shown count, and each counts
+once.
 `secom_core.context.block.citable` has taken the citations out of what a block quotes, so an answer that repeats a
 memory word for word cites nothing by it.
 """

@@ -114,6 +114,8 @@ def _is_bare(citation: str) -> bool:
 
 
 def _is_text(citation: str, before: str, after: str) -> bool:
+    if re.match(r"\*[^*]", citation) and re.search(r"[\w)\]]\Z", before):
+        return True  # a product of lists
     if before.endswith("\\") or (citation.endswith("]") and after.startswith("(")):
         return True
     if after.startswith((":", "\uff1a")) and citation[0] in "[\uff3b" and _DEFINING.search(before):

@@ -20,11 +20,12 @@ _INSIDE: Final = r"[\w \t\u3000,;:&#^.~\u2020\uff0c\uff1b\uff1a\u2010-\u2015\u22
 """What may stand between the brackets of a citation, one character."""
 
 _AROUND: Final = (
-    rf"(?:(\({_BLANKS})|(\uff08{_BLANKS})|(\[)|(\*\*)|<sup>)some"
-    rf"(?(1){_BLANKS}\)|(?(2){_BLANKS}\uff09|(?(3)\]|(?(4)\*\*|</sup>))))"
+    rf"(?:(\({_BLANKS})|(\uff08{_BLANKS})|(\[)|(\*\*)|(\*)|<sup>)some"
+    rf"(?(1){_BLANKS}\)|(?(2){_BLANKS}\uff09|(?(3)\]|(?(4)\*\*|(?(5)\*|</sup>)))))"
 )
 _AROUND_BEGUN: Final = (
     rf"[(\uff08]{_BLANKS}(?:some[)\uff09]?)?",
+    r"\((?:N|NO[A-Z_]{0,7}\)?)?",
     r"\[?(?:some)?",
     r"\*{1,2}(?:some\*{0,2}|NO[A-Z_]{0,7}\*{0,2}|N)?",
     r"<(?:s(?:u(?:p(?:>(?:some(?:<(?:/(?:s(?:u(?:p>?)?)?)?)?)?)?)?)?)?)?",
@@ -63,7 +64,7 @@ def spelling(*, parentheses: bool) -> Spelling:
     some_begun = rf"[{re.escape(opening)}](?:{_INSIDE}|[{re.escape(opening + closing)}])*"
     begun = "|".join(each.replace("some", some_begun) for each in _AROUND_BEGUN)
     return Spelling(
-        regex(rf"{around}|{one}|(?-i:\*\*NO_CITE[DS]?\*\*|NO_CITE[DS]?(?!\w))", re.IGNORECASE),
+        regex(rf"{around}|{one}|(?-i:\*\*NO_CITE[DS]?\*\*|\(NO_CITE[DS]?\)|NO_CITE[DS]?(?!\w))", re.IGNORECASE),
         regex(rf"(?:{begun})\Z", re.IGNORECASE),
     )
 

@@ -66,6 +66,7 @@ def test_formats(answer: str, numbers: tuple[int, ...]) -> None:
         ("In May [^1][^2].\n\n[^1]: From a talk.", (1, 2), "In May.\n\n[^1]: From a talk."),
         ("In May【3:1†source】.", (1,), "In May."),
         ("In **May** **[1]**, ([2]) and <sup>[3]</sup>.", (1, 2, 3), "In **May**."),
+        ("In *May* *[1]*, not in a*[2]*3.", (1,), "In *May*, not in a*[2]*3."),
         ("In May [1] [77].", (1,), "In May [77]."),
         ("In May [1, 77].", (1,), "In May [1, 77]."),
         ("In May (1).", (), "In May (1)."),
@@ -145,7 +146,7 @@ def test_only_what_was_shown_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "marker", ["[NO_CITE]", "NO_CITE", "[no_cite]", "[NO CITATION]", "[NO_CITATIONS]", "[No_Cited]"]
+    "marker", ["[NO_CITE]", "NO_CITE", "(NO_CITE)", "[no_cite]", "[NO CITATION]", "[NO_CITATIONS]", "[No_Cited]"]
 )
 def test_no_cite(marker: str) -> None:
     found = read_citations(f"I do not know. {marker}", SHOWN, markers="strip")
