@@ -26,7 +26,7 @@ from .learner import NotedRanking, ScopeRerankers, updates_in
 from .markers import Citations
 from .options import RerankerOptions
 from .records import CitationEntry, Impression, Lesson
-from .store import RERANKER, clear, drop_unsound, forget_answers, restore, rows, take_in
+from .store import RERANKER, KeptState, clear, drop_unsound, forget_answers, restore, rows, take_in
 from .tables import citation_turns, citations
 
 T = TypeVar("T")
@@ -112,8 +112,9 @@ class CitationLayer(Layer):
             # Timelines, or what was never shown: it says nothing about the memories.
             return Lesson("nothing")
         answer = CitationEntry(impression, self.context.redact(query), numbers, datetime.now(timezone.utc))
-        teach = self._rerankers.teach if self._rerankers is not None else _teach_nothing
-        return Lesson(take_in(self._store, row.id, answer, teach))
+        if self._rerankers is not None:
+            return Lesson(self._rerankers.take_in(row.id, answer))
+        return Lesson(take_in(self._store, row.id, answer, _teach_nothing))
 
     def reset(self, scope: Sequence[str]) -> None:
         """Forget the log, and what the reranker has learned.
@@ -212,7 +213,7 @@ class CitationLayer(Layer):
         return len(self.log(scope))
 
 
-def _teach_nothing(answer: CitationEntry, state: str | None) -> None:
+def _teach_nothing(number: int, kept: KeptState) -> None:
     return None
 
 

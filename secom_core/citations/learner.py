@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import math
 import uuid
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from functools import lru_cache, partial
-from typing import Final, TypeVar
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
 
 from ..errors import warn_degraded
 from ..layers import Found
 from ..memory import Hit
+from ..processes import ForkLock
 from ..ranking import Candidate
 from ..stores.sql import SqlStore
 from .options import RerankerOptions
 from .plackett_luce import best, put_first
-from .records import CitationEntry, Impression
+from .records import CitationEntry, Impression, LessonKind
 from .reranker import Draw, Reranker
-from .store import RERANKER, state_version
+from .store import RERANKER, KeptState, state_version, take_in
 
 _UNKNOWN: Final = -math.inf
 
@@ -28,6 +30,11 @@ T = TypeVar("T")
 
 _DAMAGED: Final = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What a state raises that is none any more."""
+
+
+_READY_BYTES: Final = 200_000_000
+_BYTES_OF_AN_ENTRY: Final = 12
+"""Of each entry of a matrix, in both matrices of a reranker: four of the sum, and half as many of its factors."""
 
 
 @dataclass(frozen=True)
@@ -93,20 +100,30 @@ class NotedRanking:
         return tuple(last.get(n, score) for n, score in enumerate(scores))
 
 
+class _Ready(NamedTuple):
+    """A reranker as it was kept in the store under a version; nothing was, where there is none."""
+
+    version: int | None
+    dimensions: int
+    reranker: Reranker
+
+
 class ScopeRerankers:
     """The paper's reranker, one a scope, as far as it has learned there.
 
     Args:
         store: where what it has learned is kept.
         options: how it chooses and learns.
-        size: of how many scopes it is kept ready in memory; the least recently used are dropped first.
+        size: of how many scopes it is kept ready in memory at most, and of fewer where vectors are long; the least
+            recently used are dropped first.
         embedder: the name of what makes the vectors.
     """
 
     def __init__(self, store: SqlStore, options: RerankerOptions, *, size: int, embedder: str = "") -> None:
         self._store, self._options, self._embedder = store, options, embedder
-        # By scope, epoch and version: what is in a cache never changes in the store.
-        self._loaded = lru_cache(maxsize=size)(self._load)
+        self._size = size
+        self._ready: OrderedDict[int, _Ready] = OrderedDict()
+        self._lock = ForkLock()
 
     def ranking(self, found: Found, *, explore: bool) -> NotedRanking:
         """What it chooses of what a search has found; all of it, as it is, where vectors are missing.
@@ -119,23 +136,55 @@ class ScopeRerankers:
         vectors = found.vectors_of(memories) if memories else None
         if vectors is None or found.vector is None:
             return NotedRanking(found.candidates, found.row.epoch)
-        version = state_version(self._store, found.row.id)
-        reranker = self._loaded(found.row.id, found.row.epoch, version, len(found.vector))
+        reranker = self._of(found.row.id, len(found.vector))
         draw = reranker.choose(found.vector, vectors, explore=explore and self._options.explore)
         return NotedRanking(found.candidates, found.row.epoch, draw, tuple(memory.id for memory in memories))
 
-    def teach(self, answer: CitationEntry, state: str | None) -> str | None:
-        """What it has learned once an answer is added to it; nothing where it did not choose what was shown."""
-        draw = answer.impression.draw
-        if not isinstance(draw, Draw):
-            return None
-        reranker = self._kept(state, draw.memories.shape[1])
-        reranker.learn(draw, [place for place, number in enumerate(answer.numbers) if number in answer.cited])
-        return reranker.state()
+    def take_in(self, scope_id: int, answer: CitationEntry) -> LessonKind:
+        """Write an answer, and what it has learned once the answer is added to it; see `store.take_in`."""
+        learned: list[_Ready] = []
 
-    def _load(self, scope_id: int, epoch: int, version: int | None, dimensions: int) -> Reranker:
-        _, state = self._store.part_state(scope_id, RERANKER) or (None, None)
-        return self._kept(state, dimensions)
+        def teach(number: int, kept: KeptState) -> str | None:
+            draw = answer.impression.draw
+            if not isinstance(draw, Draw):
+                return None
+            dimensions = draw.memories.shape[1]
+            reranker = (self._at(scope_id, kept.version, dimensions) or self._kept(kept.read(), dimensions)).copy()
+            reranker.learn(draw, [place for place, each in enumerate(answer.numbers) if each in answer.cited])
+            learned[:] = [_Ready(number, dimensions, reranker)]
+            return reranker.state()
+
+        kind = take_in(self._store, scope_id, answer, teach)
+        if kind == "taught":
+            # Only now: an answer that comes after one that could not be written may get its number.
+            self._keep(scope_id, learned[0])
+        return kind
+
+    def _of(self, scope_id: int, dimensions: int) -> Reranker:
+        """The scope's, as far as it has learned."""
+        version = state_version(self._store, scope_id)
+        if (reranker := self._at(scope_id, version, dimensions)) is None:
+            version, state = self._store.part_state(scope_id, RERANKER) or (None, None)
+            reranker = self._kept(state, dimensions)
+            self._keep(scope_id, _Ready(version, dimensions, reranker))
+        return reranker
+
+    def _at(self, scope_id: int, version: int | None, dimensions: int) -> Reranker | None:
+        """The scope's as of a version, where that is ready. What is of a version never changes."""
+        with self._lock:
+            ready = self._ready.get(scope_id)
+            if ready is None or (ready.version, ready.dimensions) != (version, dimensions):
+                return None
+            self._ready.move_to_end(scope_id)
+        return ready.reranker
+
+    def _keep(self, scope_id: int, ready: _Ready) -> None:
+        room = max(1, min(self._size, _READY_BYTES // (_BYTES_OF_AN_ENTRY * ready.dimensions**2)))
+        with self._lock:
+            self._ready[scope_id] = ready
+            self._ready.move_to_end(scope_id)
+            while len(self._ready) > room:
+                self._ready.popitem(last=False)
 
     def _kept(self, state: str | None, dimensions: int) -> Reranker:
         """As it was left, or one that has learned nothing yet of such vectors."""

@@ -197,6 +197,15 @@ class Reranker:
         self._waiting = []
         self.updates += 1
 
+    def copy(self) -> Reranker:
+        """Another one that has learned the same; what it goes on to learn is its own."""
+        other = Reranker(self._dimensions, self._options, embedder=self._embedder)
+        with self._lock:
+            other._query, other._memory = self._query.copy(), self._memory.copy()
+            other.updates, other._waiting = self.updates, list(self._waiting)
+        other._draw_on()
+        return other
+
     # -- state ------------------------------------------------------------------------------------------------------
 
     def state(self) -> str:
@@ -227,6 +236,9 @@ class Reranker:
         self._waiting = [
             _Step(*array_of(step, "<f4").reshape(-1, self._dimensions)) for step in fields.get("waiting", ())
         ]
+        self._draw_on()
+
+    def _draw_on(self) -> None:
         self._random = np.random.default_rng([self._options.seed, self.updates, len(self._waiting)])
 
 
@@ -278,6 +290,16 @@ class _Matrix:
         if scale < 1:
             self._factors[0] *= scale
             self._sum = None if self._sum is None else self._sum * scale
+
+    def copy(self) -> _Matrix:
+        """Another one of the same numbers, with few factors beside a sum, as `packed` adds them up each time."""
+        other = _Matrix(self._pairs.shape[2], self._pairs.dtype)
+        if self._sum is not None:
+            other._sum = self.dense()
+        else:
+            other._count = self._count
+            other._factors[:] = self._factors
+        return other
 
     def packed(self) -> dict[str, str]:
         """As JSON holds it: the factors, or the sum where there is one."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, insert, select, update
 
@@ -23,8 +23,21 @@ from .tables import citation_turns, citations
 RERANKER: Final = "reranker"
 """The name of the paper's reranker among the parts whose state is kept with a scope."""
 
-Teach = Callable[["CitationEntry", "str | None"], "str | None"]
-"""Given an answer and the state of what was learned, gives the new state; nothing where it teaches nothing."""
+
+class KeptState(NamedTuple):
+    """What the paper's reranker has learned.
+
+    Args:
+        version: of its state; nothing where there is none.
+        read: gives the state, which may be long.
+    """
+
+    version: int | None
+    read: Callable[[], str | None]
+
+
+Teach = Callable[[int, KeptState], "str | None"]
+"""Given an answer's number and what was learned before, gives the new state; nothing where it teaches nothing."""
 
 
 @retry_if_contended
@@ -45,12 +58,13 @@ def take_in(store: SqlStore, scope_id: int, answer: CitationEntry, teach: Teach)
         if places is None:
             return "known"
         mine = _is_reranker_of(scope_id)
-        before: str | None = connection.scalar(select(part_states.c.state).where(mine))
+        version: int | None = connection.scalar(select(part_states.c.version).where(mine))
+        before = KeptState(version, lambda: connection.scalar(select(part_states.c.state).where(mine)))
         if connection.scalar(select(scopes.c.epoch).where(scopes.c.id == scope_id)) != answer.impression.epoch:
             # What was forgotten in the meantime may stand in the question.
             answer = replace(answer, query=None)
         number = _insert(connection, scope_id, answer, places)
-        state = teach(answer, before)
+        state = teach(number, before)
         if state is None:
             return "recorded"
         connection.execute(delete(part_states).where(mine))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sqlite3
 import threading
@@ -17,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secom_core.bank import MemoryBank
-from secom_core.citations import Impression, RerankerOptions, read_citations
+from secom_core.citations import Impression, Reranker, RerankerOptions, read_citations
 from secom_core.context.block import citable, render
 from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope
 from secom_core.memory import Hit, Memory, Recall
@@ -312,8 +313,7 @@ def test_what_was_learned_of_one_embedder_is_not_used_with_another_of_as_many_di
             == [hit.score for hit in first.ranked]
             != [hit.score for hit in learned.ranked]
         )
-        with pytest.warns(DegradedWarning, match="starts again"):
-            bank.citations.reward(ANN, other.query, shown, [1])
+        bank.citations.reward(ANN, other.query, shown, [1])
     with opened("two") as bank:
         asked(bank)
         assert bank.citations.updates(ANN) == 1
@@ -381,6 +381,60 @@ def test_another_bank_sees_what_was_learned_until_it_is_reset(tmp_path: Path) ->
         one.citations.reset(ANN)
         assert [hit.score for hit in asked(two)[0].ranked] == before
         assert (two.citations.updates(ANN), two.citations.log(ANN)) == (0, [])
+
+
+def test_one_reranker_a_scope_is_held_however_many_answers_it_learned_from() -> None:
+    with MemoryBank.open(citations=PAPER, embedder=HashingEmbedder()) as bank:
+        fill(bank, sessions=6)
+        fill(bank, BOB, sessions=6)
+        before = rerankers()
+        assert set(answer(bank, 9)) == set(answer(bank, 3, BOB)) == {"taught"}
+        assert rerankers() - before == 2
+
+
+def rerankers() -> int:
+    gc.collect()
+    return sum(type(each) is Reranker for each in gc.get_objects())
+
+
+def test_what_was_learned_is_read_from_the_store_only_where_another_bank_taught_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, embedder, read = tmp_path / "memory.db", HashingEmbedder(), list[str]()
+    load = json.loads
+    with (
+        MemoryBank.open(path, citations=PAPER, embedder=embedder) as one,
+        MemoryBank.open(path, citations=PAPER, embedder=embedder) as two,
+    ):
+        fill(one, sessions=6)
+        monkeypatch.setattr("secom_core.citations.learner.json.loads", lambda text: read.append(text) or load(text))
+        assert set(answer(one, 5)) == {"taught"}
+        assert [text for text in read if '"waiting"' in text] == []
+        answer(two, 1)
+        asked(one)
+        assert [text for text in read if '"waiting"' in text] != []
+
+
+def test_what_could_not_be_written_is_not_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, embedder, eager = tmp_path / "memory.db", HashingEmbedder(), replace(PAPER, batch=1)
+    with MemoryBank.open(path, citations=eager, embedder=embedder) as bank:
+        fill(bank, sessions=6)
+        answer(bank, 2)
+        before, shown = asked(bank)
+        with monkeypatch.context() as patch:
+            patch.setattr(Reranker, "state", interrupted)
+            with pytest.raises(InterruptedError):
+                bank.citations.reward(ANN, before.query, shown, [1])
+        again, shown = asked(bank)
+        assert [hit.score for hit in again.ranked] == [hit.score for hit in before.ranked]
+        assert bank.citations.reward(ANN, before.query, shown, [2]).kind == "taught"
+        learned, _ = asked(bank)
+    with MemoryBank.open(path, citations=eager, embedder=embedder) as bank:
+        assert [hit.score for hit in asked(bank)[0].ranked] == [hit.score for hit in learned.ranked]
+
+
+def interrupted(reranker: Reranker) -> str:
+    raise InterruptedError("the process was told to stop")
 
 
 @pytest.mark.slow
