@@ -36,9 +36,11 @@ class BM25:
     """Incremental Okapi BM25 (Robertson et al., TREC-3) with an inverse document frequency that is never negative.
 
     A unit given as text is analysed by `secom_core.text.terms.terms`, its Latin words stemmed in the language that it
-    shows. A query given as text is too short to show one, so each of its words is looked up in every language that
-    makes up 5 % of the units or more, and counts once: as the variant that suits the unit best. Units and queries
-    given as sequences of strings are taken as they are. Each different word of a query counts once, the 64 rarest.
+    shows. A query given as text is too short to show one, so each of its words is looked up in every language that any
+    unit shows, and counts once: as the variant that suits the unit best. A function word is left out where it is one
+    in every language that makes up 5 % of the units or more: a few short messages show a language that they are not in.
+    Units and queries given as sequences of strings are taken as they are. Each different word of a query counts once,
+    the 64 rarest.
 
     Adding, replacing or removing a unit costs time proportional to its length, averaged over many; searching costs
     time proportional to the postings of the query's terms. Calls must not overlap with a change: whoever shares an
@@ -194,7 +196,8 @@ class BM25:
         own = latin_language_of(query) if not common or len(common) < len(self._languages) else common[0]
         if own not in common and (own in self._languages or not common):
             common.append(own)
-        return kept_variants((query, *common))
+        rare = sorted(self._languages.keys() - common)
+        return kept_variants((query, tuple(common), tuple(rare)))
 
     def _held(self, query: str | Sequence[str]) -> list[tuple[str, ...]]:
         """The variants of each of the query's words, once, after what is on disk of them is read."""

@@ -259,12 +259,15 @@ def _abbreviated(text: str, end: re.Match[str]) -> bool:
     return _ABBREVIATED.search(before) is not None
 
 
-def term_variants(text: str, languages: Sequence[str], *, keep_stopwords: bool = False) -> list[tuple[str, ...]]:
+def term_variants(
+    text: str, languages: Sequence[str], *, rare: Sequence[str] = (), keep_stopwords: bool = False
+) -> list[tuple[str, ...]]:
     """The terms that each word of ``text`` may be indexed under, where its language is not known.
 
     Args:
         text: any text, such as a question too short to show its language.
         languages: the Snowball languages that the indexed texts are in.
+        rare: those that a few of them are in, or seem to be in: they tell of no word that it is a content word.
         keep_stopwords: keep function words too.
 
     Returns:
@@ -276,6 +279,7 @@ def term_variants(text: str, languages: Sequence[str], *, keep_stopwords: bool =
         if _is_run(piece):
             variants += [(gram,) for gram in (_ngrams(piece) if keep_stopwords else _telling_ngrams(piece))]
         elif found := [term for language in languages for term in _words(language, keep_stopwords)[piece]]:
+            found += [term for language in rare for term in _words(language, keep_stopwords)[piece]]
             variants.append(tuple(dict.fromkeys(found)))
     # What has no content words but function words of a script without spaces is looked for by these.
     return variants or (term_variants(text, languages, keep_stopwords=True) if _NGRAM_RUN.search(text) else [])
@@ -286,10 +290,10 @@ def _telling_ngrams(run: str) -> list[str]:
 
 
 # A message is asked for in two indexes, and goes into the queries of the turns after it.
-kept_variants: Final[Kept[tuple[str, ...], list[tuple[str, ...]]]] = Kept(
-    lambda asked: term_variants(asked[0], asked[1:]), characters=KEPT, length=lambda asked: len(asked[0])
+kept_variants: Final[Kept[tuple[str, tuple[str, ...], tuple[str, ...]], list[tuple[str, ...]]]] = Kept(
+    lambda asked: term_variants(asked[0], asked[1], rare=asked[2]), characters=KEPT, length=lambda asked: len(asked[0])
 )
-"""`term_variants` of a text and the languages after it."""
+"""`term_variants` of a text, the languages, and the rare ones."""
 
 
 def is_pair(term: str) -> bool:

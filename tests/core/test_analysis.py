@@ -110,6 +110,8 @@ def test_variants_of_a_word_in_several_languages() -> None:
     assert term_variants("die", ["english", "german"]) == [("die",)]
     assert term_variants("the", ["english"]) == []
     assert term_variants("猫猫", ["english", "german"]) == [("猫",), ("猫",), ("猫猫",)]
+    # A rare language adds its variants of a word, and no word.
+    assert term_variants("the Katzen", ["english"], rare=["german"]) == [("katzen", "katz")]
 
 
 @pytest.mark.parametrize(

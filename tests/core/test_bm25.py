@@ -185,13 +185,26 @@ def test_a_word_looked_up_in_two_languages_counts_once() -> None:
     assert words.counts[words.ids == 99].tolist() == [1]
 
 
-def test_a_rare_language_is_looked_up_only_where_the_query_shows_it() -> None:
+def test_a_rare_language_is_looked_up_too_but_for_what_is_a_function_word_elsewhere() -> None:
     index = BM25()
     index.add(range(99), ["The cats are in the garden with the dogs"] * 99)
     index.add([100], ["Die Katzen sind nicht in der Schule"])
     assert index.languages["german"] == pytest.approx(0.01)
-    assert index.search("Schulen", 3) == []
+    assert [unit for unit, _ in index.search("Schulen", 3)] == [100]
     assert [unit for unit, _ in index.search("Was ist mit den Schulen?", 3)] == [100]
+    # "are" and "with" are words of their own in German.
+    assert index.search("are with", 3) == []
+
+
+def test_a_message_that_seems_to_be_in_a_neighbouring_language_is_found_by_its_words() -> None:
+    german = "Wir haben die Fahrräder nicht mit in den Keller genommen, weil es zu spät war"
+    message = "hier die schlafmatte, statt 120 nur 80"
+    index = BM25()
+    index.add(range(60), [german] * 60)
+    index.add([60], [message])
+    # By its function words it could be either, and it is stemmed as Dutch.
+    assert index.languages == {"german": pytest.approx(60 / 61), "dutch": pytest.approx(1 / 61)}
+    assert [unit for unit, _ in index.search("Schick mir den Link zur Schlafmatte", 1)] == [60]
 
 
 def test_languages_are_forgotten_with_their_units() -> None:
