@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, get_args
 
+from .germanic import OWN_HOME
 from .material import meant
 from .patterns import regex
 from .trades import TRADES
@@ -186,7 +187,8 @@ _SAID: Final = {
         anywhere=r"我(?:今年|现在)[\d一二三四五六七八九十]|\d岁|\d(?:歳|才)|\d\s?살",
     ),
     "home": wording(
-        r"""
+        rf"""
+        {OWN_HOME}
         (?:I|we)(?:'m| am|'re| are|'ve| have)? (?:\w+ )?(?:live|living|moved) (?:in|to|into|near|at)|we moved
         (?:wohnen?|leben?) (?:ich|wir)|(?:ich|wir) (?:wohnen?|leben?)|\w*gezogen|(?:vivo|vivimos) en
         (?:j'habite|je vis|nous habitons|on habite|on vit|nous vivons) (?:\w+ )?(?:à|en|au|dans)|déménagé
@@ -213,6 +215,8 @@ _SAID: Final = {
     "diet": wording(
         r"""
         allerg\w*|intoleran\w*|vegan\w*|vegetari\w+|co?eliac|diabet\w+|I (?:can't|cannot|don't|do not) (?:eat|drink)
+        I (?:no longer|never) (?:eat|drink)|I(?:'ve| have)? (?:gave up|given up|cut out|stopped eating|stopped drinking)
+        I (?:haven't|have not) eaten|(?:hives|rash(?:es)?|itchy|swollen)(?: \w+)? from
         \w*allergi\w*|\w*unverträglich\w*|ich (?:esse|vertrage|trinke) kein\w*|alérgic\w*|alergia\w*
         intolérant\w*|végé?t\w+|végan\w*
         no (?:como|bebo|tomo|puedo (?:comer|tomar))|je ne (?:mange|bois) pas|je ne peux pas manger

@@ -15,7 +15,8 @@ INSTRUCTION: Final = (
         """siempre|nunca|jamás|a partir de|en adelante|llámame|llámeme|llames|llamarme|trátame|tutéame
         |háblame|tutees|cada vez que|no vuelvas|deja de|emoji|toujours|jamais|désormais|dorénavant|avenir
         |chaque fois|-moi|arrête|m'appel|m’appel|plus|sempre|mai |in poi|in avanti|chiama|dammi del|smett|ogni volta
-        |em diante|frente|più|me chame|chame-me|chama-me|me chamar|pare de|más"""
+        |em diante|frente|più|me chame|chame-me|chama-me|me chamar|pare de|más|brev|brèv|brièv|court|curt|cort
+        |concis|resumid"""
     ),
     wording(
         r"""
@@ -45,6 +46,12 @@ INSTRUCTION: Final = (
         (?:me chame|podes? me chamar|cham[ae]-me)|sempre que eu (?:te |lhe )?(?:pedir|perguntar|falar|disser)
         não me \w+[ae]\b.{0,40}\b(?:mais|nunca|de novo)|pare de (?:usar|colocar|(?:me )?\w+r)
         quero que (?:você )?(?:me )?(?:sempre|nunca) \w+
+        (?:responde|respóndeme|contesta|contéstame) (?:más |de (?:forma|manera) (?:más )?)?brev\w+(?!\s?:)
+        (?:respond[ea]|me responda) (?:mais |de forma (?:mais )?)?(?:brev|curt|resumid)\w+(?!\s?:)
+        (?:réponds|répondez)(?:-moi)? (?:plus )?(?:brièvement|court|de (?:façon|manière) (?:plus )?brève)(?!\s?:)
+        (?:rispondi(?:mi)?|rispondete) (?:più )?(?:brevemente|in breve|in modo (?:più )?(?:breve|conciso))(?!\s?:)
+        (?:respuestas (?:más )?(?:cortas|breves)|respostas (?:mais )?(?:curtas|breves)),? por favor
+        réponses (?:plus )?(?:courtes|brèves),? s'il (?:te|vous) plaît|risposte (?:più )?(?:brevi|corte),? per favore
         (?:no (?:uses|utilices|pongas)|não (?:use|coloque))\b.{0,12}\bemo\w+
         (?:non (?:usare|mettere)|n'utilise[sz]? (?:pas|plus))\b.{0,12}\b[eé]mo\w+
         """,

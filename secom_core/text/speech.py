@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
-from . import romance
+from . import germanic, romance
 from .material import meant
 from .patterns import regex
 from .telling import is_told
@@ -31,47 +31,18 @@ class _Rule(NamedTuple):
 
 
 _INSTRUCTIONS: Final = (
+    _Rule("instruction", *germanic.ENGLISH_REPLIES),
+    _Rule("instruction", *germanic.GERMAN_REPLIES),
+    _Rule("instruction", *germanic.ENGLISH_INSTRUCTION),
+    _Rule("instruction", *germanic.GERMAN_INSTRUCTION),
     _Rule(
         "instruction",
-        signs(
-            """always|never|from now on|future|going forward|whenever|when i ask|again|anymore|any more|call me
-            |address me|n't|n’t|do not|stop|answer|reply|respond|write"""
-        ),
-        wording(
-            r"""
-            from now on|going forward|in (?:the )?future, [a-z]+
-            whenever (?:I|we) (?:ask|say|mention|write|talk)|when I ask (?:about|for|you)
-            (?:please|you (?:should|must|to)|(?:can|could|will|would) you|want you to) (?:always|never) [a-z]+
-            (?:and|but|so|that) (?:always|never) (?:use|give|add|show|write|answer|reply|send|put|list|tell|call|make)
-            (?:do not|don't|stop) (?:ever )?(?:call|address|use|give|tell)\w*\b.{0,60}\b(?:again|anymore|any more|me)
-            (?:do not|don't|stop) (?:ever )?(?:send|add|answer)\w*\b.{0,60}\b(?:again|anymore|any more|me)
-            (?:do not|don't|stop) (?:ever )?(?:suggest|recommend)\w*\b.{0,60}\b(?:again|anymore|any more|me)
-            (?:call|address) me
-            (?:answer|reply|respond|write) (?:to me )?(?:only |always )?in
-            """,
-            anywhere=r"""
-            (?:^|[.!?;:,] |\n\s*)(?:always|never) (?!(?:been|had|was|were|saw|here|there|good|happy|up|a|the)\b)[a-z]
-            """,
-        ),
-    ),
-    _Rule(
-        "instruction",
-        signs("immer|nie|stets|ab jetzt|ab sofort|von nun an|zukunft|künftig|nenn|mich"),
-        wording(
-            r"""
-            ab (?:jetzt|sofort)|von nun an|in zukunft|künftig
-            (?:antworte?|schreibe?|nenne?|gib|sag|sprich)\b.{0,40}\b(?:immer|nie|niemals|stets)
-            (?:verwende?|benutze?|nutze?|rechne?|schlag|empfiehl)\b.{0,40}\b(?:immer|nie|niemals|stets)
-            (?:immer|nie|niemals|stets)\b.{0,30}\b(?:antworten|angeben|schreiben|nennen|verwenden|benutzen)
-            nenne? mich|sprich mich\b.{0,30}\ban
-            """
-        ),
-    ),
-    _Rule(
-        "instruction",
-        signs("以后|今后|从现在|往后|始终|永远|一直|总是|每次|不要再|别再|叫我|称呼我"),
+        signs("以后|今后|从现在|往后|始终|永远|一直|总是|每次|不要再|别再|叫我|称呼我|回答|回复|解释|表情|emoji"),
         wording(
             anywhere="""
+            (?:回答|回复|解释)(?:我)?(?:的?时候?)?[,，]?(?:请|要|尽量|麻烦|可以|能不能)(?:尽量|再|更)?(?:简短|简洁|简单|短|精简)
+            请(?:尽量|再|更)?(?:简短|简洁|简单)地?(?:回答|回复|解释)|(?:回答|回复)(?:得)?(?:简短|简洁|短)(?:一?点|一些)
+            (?:不要|别|少)(?:使?用|加|发)(?:太多|那么多)?(?:表情|emoji)|请(?:只|都)?用.{1,4}(?:回答|回复)
             (?:以后|今后|从现在(?:开始|起)|往后).{0,20}(?:都|请|要|用|不要|别)
             请?(?:始终|永远|一直|总是)(?:用|以|给|把|要|先|不要)
             请(?:始终|永远|一直|总是).{1,8}(?:回答|回复|解释|称呼|说|写)
@@ -84,7 +55,7 @@ _INSTRUCTIONS: Final = (
         "instruction",
         signs(
             """いつも|必ず|常に|毎回|これから|今後|二度と|呼んで|文字|敬語|もう|短|簡潔|語で|口で|항상|언제나|매번|앞으로|절대|다시는
-            |불러|부터|이모"""
+            |불러|부터|이모|짧게|간단|간결"""
         ),
         wording(
             anywhere=r"""
@@ -93,6 +64,7 @@ _INSTRUCTIONS: Final = (
             (?:短く|短めに|簡潔に|(?:英|本|国)語で|敬語で|タメ口で)(?:答えて|返事して|話して|返して|回答して|お願い)
             (?:いつも|必ず|常に|毎回).{0,30}(?:ください|下さい|答えて|書いて|使って)
             二度と.{0,20}ないで|(?:と|って)呼んで
+            (?:답변은|대답은|답은)?\s?(?:짧게|간단히|간단하게|간결하게)\s?(?:대답|답변|답)\s?(?:해|부탁)\s?(?:줘|주세요|주시|드)
             (?:앞으로|(?:이제|지금)부터).{0,25}(?:줘|주세요|하세요|말아|마세요|부탁|해[.!]|해$)|이모(?:티콘|지).{0,6}(?:지|하지)\s?(?:마|말)
             (?:항상|언제나|매번).{0,30}(?:줘|주세요|하세요|대답해|답해)
             (?:절대|다시는).{0,25}(?:마세요|말아|하지 마)|라고 불러
@@ -101,41 +73,8 @@ _INSTRUCTIONS: Final = (
     ),
 )
 _PREFERENCES: Final = (
-    _Rule(
-        "preference",
-        signs(
-            """prefer|allerg|intoleran|vegan|vegetari|celiac|coeliac|diabet|lactose|love|hate|dislike|detest|avoid|adore
-            |enjoy|n't stand|n't eat|n't drink|n't bear|n't have|n't like|n't want|n't use|n’t|cannot|do not|rather
-            |favo|fan of"""
-        ),
-        wording(
-            r"""
-            I(?:'m| am|'ve been) (?:\w+ ){0,2}(?:allergic|intolerant|vegan|vegetarian|co?eliac|diabetic|lactose)
-            (?:my|an?) (?:\w+ ){0,2}(?:allergy|allergies|intolerance)
-            I (?:(?:really|much|still|usually|always|also|generally) )?(?:prefer|love|hate|dislike|detest|avoid|adore)
-            I (?:(?:really|much|still|usually|always|also|generally) )?enjoy
-            I (?:can't|cannot) (?:stand|eat|drink|bear|have)
-            I (?:don't|do not) (?:eat|drink|like|use|want(?! to (?:miss|risk|lose|make|be)\b))
-            I(?:'d| would) rather|I(?:'m| am) (?:not )?(?:a|much of a) (?:\w+ )?fan of
-            my (?:favou?rite|preferences?)
-            """
-        ),
-    ),
-    _Rule(
-        "preference",
-        signs(
-            """allerg|vegan|vegetari|diabeti|unverträglich|ich mag|mag ich|hasse|liebe|bevorzug|vertrage|ich meide
-            |ich esse|esse ich|trinke|lieb"""
-        ),
-        wording(
-            r"""
-            (?:ich bin|bin ich)\b.{0,20}\b(?:allergisch|vegan|vegetarier\w*|vegetarisch|veganer\w*|diabetiker\w*)
-            \w*allergie|\w*unverträglichkeit
-            ich (?:mag|hasse|liebe|bevorzuge|vertrage|meide|esse|trinke)|(?:mag|esse|trinke) ich
-            lieblings\w+|am liebsten|lieber
-            """
-        ),
-    ),
+    _Rule("preference", *germanic.ENGLISH_PREFERENCE),
+    _Rule("preference", *germanic.GERMAN_PREFERENCE),
     _Rule(
         "preference",
         signs("过敏|不耐|素食|忌口|吃素|糖尿病|喜欢|偏好|偏爱|讨厌|爱吃|吃不了|不吃|不喝|受不了"),
@@ -189,16 +128,18 @@ _FACTS: Final = (
         signs(
             """my name|my full name|i'm a|i'm 1|i'm 2|i'm 3|i'm 4|i'm 5|i'm 6|i'm 7|i'm 8|i'm 9|i am|i’m|live|moved
             |i have|i work|now work|just work|ly work|still work|i study|ly study|i teach|i own|was born|grew up
-            |turned"""
+            |have no |t have a|own a|address is|address's|address’s|bought|signed|turned"""
         ),
         wording(
-            r"""
+            rf"""
+            {germanic.OWN_HOME}
             my (?:full )?name(?:'s| is)
-            I(?:'m| am) an? (?!(?:bit|little|lot|couple|few)\b)(?:\w+[\s-]){0,3}\w+
-            I(?:'m| am) \d{1,2}\b(?![.,]\d|\s*(?:%|percent|min|hour|day|week|month))
+            I(?:'m| am) an? (?!(?:bit|little|lot|couple|few)\b)(?:\w+[\s-]){{0,3}}\w+
+            I(?:'m| am) \d{{1,2}}\b(?![.,]\d|\s*(?:%|percent|min|hour|day|week|month))
             I (?:(?:now|just|recently|currently|still) )?(?:live|moved|work|teach) (?:in|to|at|as|for|from|with|on|an?)
             I (?:(?:now|just|recently|currently|still) )?(?:own|study|was born|grew up) \w+
-            I have (?:\w+ ){0,2}(?:children|kids|siblings|brothers|sisters|sons|daughters)
+            I have (?:\w+ ){{0,2}}(?:children|kids|siblings|brothers|sisters|sons|daughters)
+            (?:I|we) (?:have no|(?:don't|do not) (?:have|own) an?) (?:car|(?:driving )?licen[cs]e|oven|freezer|balcony)
             I(?:'ve| have)? (?:(?:now|just) )?moved|we (?:live|moved)|I(?:'ve| have)? (?:just )?turned \d\d
             """
         ),

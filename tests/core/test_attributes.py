@@ -93,9 +93,12 @@ def test_what_somebody_else_says_tells_nothing() -> None:
     [
         ("Hi! I'm Katrin, nice to meet you.", "What's my name again?", "Katrin"),
         ("We moved to Ghent.", "Where do I live?", "Ghent"),
+        ("We signed the lease for a small flat in Lerwick.", "Where do I live?", "Lerwick"),
         ("I just turned 35!", "How old am I?", "35"),
         ("I'm a nurse on the night shift.", "What's my job?", "nurse"),
         ("I'm vegetarian, by the way.", "What can't I eat?", "vegetarian"),
+        ("I gave up dairy in spring.", "What foods should I avoid?", "dairy"),
+        ("Funny, I get hives from strawberries.", "What am I allergic to?", "strawberries"),
     ],
 )
 @pytest.mark.parametrize("budget", [120, 300, 1000])

@@ -264,6 +264,102 @@ def test_what_holds_from_then_on(language: str, kind: Standing) -> None:
     assert {line: stands(line) for line in said} == dict.fromkeys(said, kind)
 
 
+HOW_TO_REPLY = """
+    Please keep all your replies under five sentences.
+    Could you keep your explanations a bit simpler?
+    Shorter replies, please.
+    I'd prefer longer answers.
+    Respond concisely.
+    Leave out greetings in your replies.
+    Please don't repeat my question in your answers.
+    Fewer emojis please!
+    Please use Celsius.
+    Can you use British spelling?
+    Halte dich bitte etwas kürzer.
+    Antworte mir knapp.
+    Antworte bitte auf Englisch.
+    Bitte einfachere Antworten.
+    Verwende keine Emojis.
+    Bitte keine Fachwörter in deinen Antworten.
+    回答时请尽量简洁
+    请简短地回复
+    回复短一些吧
+    别发那么多表情
+    간단하게 답해 주세요
+    Contesta de manera más breve.
+    Responda de forma resumida.
+    Respuestas más cortas, por favor.
+    Répondez-moi plus brièvement.
+    Des réponses plus courtes, s'il te plaît.
+    Rispondi in modo più breve.
+    """
+WHAT_SOMEBODY_KEEPS_FROM = """
+    I gave up dairy two years ago.
+    I've cut out caffeine.
+    I no longer drink.
+    We never fly.
+    I haven't eaten fish since I was ten.
+    I'm terrified of spiders.
+    I am really scared of needles.
+    I'm not really into board games.
+    I always get carsick.
+    I get hives from strawberries.
+    I get dizzy when I skip lunch.
+    Perfume gives me a headache.
+    I can't concentrate with music on.
+    We usually book an aisle seat.
+    I always order the vegetable soup.
+    Ich habe Flugangst.
+    Ich hab Angst vor Hunden.
+    Ich werde leicht seekrank.
+    Von Rotwein bekomme ich Migräne.
+    Ich rauche nicht mehr.
+    Ich verzichte auf Zucker.
+    """
+WHERE_AND_WITHOUT_WHAT = """
+    We've signed the lease for a tiny apartment by the port.
+    I just bought a house in Arles.
+    Our new address is 7 Hill Road.
+    We don't have a car.
+    I have no oven.
+    """
+SAID_OF_ONCE = """
+    There were no emojis in the invitation.
+    The figure that you use in your replies is too high.
+    Draft a speech. Keep it short.
+    Reply concisely: is Pluto a planet?
+    Short answers are boring.
+    Knappe Antworten sind unhöflich.
+    Sie hat kurz geantwortet.
+    Fass den Text kurz zusammen.
+    你的回答太简短了
+    Elle a répondu plus brièvement.
+    I've never eaten lobster.
+    I haven't eaten anything since noon.
+    I'm afraid of missing the deadline.
+    I get sick from time to time.
+    She gave me a lift.
+    I stopped at a kiosk.
+    I can't sleep.
+    We bought a sofa for the house.
+    Ich habe Angst, dass es regnet.
+    """
+
+
+@pytest.mark.parametrize(
+    ("block", "kind"),
+    [
+        (HOW_TO_REPLY, "instruction"),
+        (WHAT_SOMEBODY_KEEPS_FROM, "preference"),
+        (WHERE_AND_WITHOUT_WHAT, "fact"),
+        (SAID_OF_ONCE, ""),
+    ],
+)
+def test_what_holds_is_told_in_everyday_words_too(block: str, kind: Standing) -> None:
+    said = lines(block)
+    assert {line: stands(line) for line in said} == dict.fromkeys(said, kind)
+
+
 OTHER_LANGUAGES: dict[str, dict[Standing, str]] = {
     "spanish": {
         "instruction": """
