@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from heapq import merge
 from itertools import pairwise
 from typing import Final
 
@@ -184,6 +185,24 @@ _ITEM: Final = regex(
     r"(?:[.．):：、）,，]|步|个|つ目|$))|^[ \t\u3000]{0,3}(?P<bullet>[-*•+] |[・●○■◆]\s?)(?!\[[ x]\] *$)",
     re.M,
 )
+_TOLD: Final = {
+    word: place
+    for place, words in enumerate(
+        (
+            "first firstly erstens primero premièrement primo primeiro",
+            "second secondly zweitens segundo deuxièmement secondo",
+            "third thirdly drittens tercero troisièmement terzo terceiro",
+            "fourth fourthly viertens cuarto quatrièmement quarto",
+            "fifth fifthly fünftens quinto cinquièmement",
+        ),
+        1,
+    )
+    for word in words.split()
+}
+_IN_PROSE: Final = regex(
+    rf"(?:^|(?<=[.!?;:]\s))(?:\*\*|__)?(?P<word>{'|'.join(_TOLD)})(?: [\w'’-]+)?(?:\*\*|__)?[,:]", re.I | re.M
+)
+"""Where an item is told in a sentence: "First choice: the museum. Second, the pier."."""
 _NOWHERE: Final = -2
 """In which column bullets stand before the first item; below a number, -1, none is an item of its own."""
 _AFTER: Final = regex(r"(?<![:：*_\s])[ \t]*\n[ \t]*\n(?=[^\s\-*+•・●○■◆#\d|>`])")
@@ -227,7 +246,7 @@ def item_span(text: str, place: int, start: int, stop: int) -> tuple[int, int] |
         begin in it.
     """
     begins = -1
-    for at, number in _asked(_items(text), place):
+    for at, number in _asked(text, place):
         if begins >= 0:
             ends = min(at, stop)
             return begins, ends if number > place != LAST else _end(text, begins, ends)
@@ -246,16 +265,29 @@ def _end(text: str, begins: int, stop: int) -> int:
 
 def item_begins(text: str, place: int) -> list[int]:
     """Where the items of this place begin in a text, in order: one for each of its lists at most."""
-    return [at for at, number in _asked(_items(text), place) if number == place]
+    return [at for at, number in _asked(text, place) if number == place]
 
 
-def _asked(items: Iterator[tuple[int, int]], place: int) -> Iterable[tuple[int, int]]:
+def _asked(text: str, place: int) -> Iterable[tuple[int, int]]:
     """The items, and where the last ones are asked for, `LAST` as the place of each after which no higher one comes."""
+    told = _told(text)
     if place != LAST:
-        return items
-    found = list(items)
+        return merge(_items(text), told) if told else _items(text)
+    found = list(_items(text)) or told
     ends = [*(after <= number for (_, number), (_, after) in pairwise(found)), True]
     return [(at, LAST if last else number) for (at, number), last in zip(found, ends, strict=False)]
+
+
+def _told(text: str) -> list[tuple[int, int]]:
+    """Where each item begins that is told in sentences, and its place; of a first one only where a second follows."""
+    runs = list[list[tuple[int, int]]]()
+    for each in _IN_PROSE.finditer(text):
+        place = _TOLD[each["word"].casefold()]
+        if place == 1:
+            runs.append([])
+        if runs and place == len(runs[-1]) + 1:
+            runs[-1].append((each.start(), place))
+    return [item for run in runs if len(run) > 1 for item in run]
 
 
 def _items(text: str) -> Iterator[tuple[int, int]]:

@@ -202,6 +202,28 @@ def test_the_last_item_is_in_a_small_block_however_much_comes_after_the_list(que
 
 
 @pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("Take a walk. First choice: the pier. Second: the old town. Third, the park.", "Second: the"),
+        ("**Firstly**, rest. **Secondly**, drink.", "**Secondly**"),
+        ("Erstens: den Bus nehmen; zweitens, laufen.", "zweitens, laufen"),
+        ("Primero, mezcla la harina. Segundo, añade el agua.", "Segundo, añade"),
+    ],
+)
+def test_items_that_are_told_in_sentences(text: str, begins: str) -> None:
+    assert [text[at:].startswith(begins) for at in item_begins(text, 2)] == [True]
+    assert item_begins(text, 1) != []
+
+
+def test_what_no_second_follows_is_no_item_and_a_list_beside_it_stays_one() -> None:
+    assert item_begins("First, breathe. Then, a second later, speak.", 1) == []
+    text = "First, a list.\n\n- one\n- two"
+    assert [text[at:] for at in item_begins(text, 2)] == ["- two"]
+    text = "- one\n- two\n\nFirst, eat. Second, sleep."
+    assert [text[at:] for at in item_begins(text, LAST)] == ["- two\n\nFirst, eat. Second, sleep."]
+
+
+@pytest.mark.parametrize(
     "text", ["### Step 4: Rinse", "**Woche 4, Ruhe:** nichts", "4) Rinse", "4、冲洗", "- **4.** Rinse"]
 )
 def test_numbers_are_written_in_many_ways(text: str) -> None:
