@@ -508,7 +508,8 @@ class Limited(OpenAIModel):
 def endpoint(options: argparse.Namespace, name: str) -> Metered:
     model = Limited(name, base_url=options.base_url, timeout=options.timeout, max_retries=options.retries)
     model.most = options.reply_tokens
-    return Metered(model)
+    # An answer is waited for, however long; the bank, which asks the same endpoint, has a part without it.
+    return Metered(model, pauses=False)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

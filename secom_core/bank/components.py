@@ -222,8 +222,12 @@ def _in_step(store: SqlStore, outside: VectorStore, *, size: int) -> VectorStore
     return VectorStoreSync(store, outside, size=size)
 
 
+_NOTICED_S: Final = 0.5
+"""A bar is shown of what takes longer."""
+
+
 def _bar(items: Iterable[T], what: str, *, unit: str) -> Iterable[T]:
     from tqdm import tqdm
 
-    bar: Iterable[T] = tqdm(items, what, unit=unit)
+    bar: Iterable[T] = tqdm(items, what, unit=unit, delay=_NOTICED_S)
     return bar

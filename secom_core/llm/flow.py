@@ -132,18 +132,20 @@ class Metered:
     Args:
         model: who answers.
         counter: counts tokens.
+        pauses: not ask a model that keeps callers waiting; else it is asked each time.
     """
 
-    def __init__(self, model: ChatModel, counter: Callable[[str], int] = count_tokens) -> None:
+    def __init__(self, model: ChatModel, counter: Callable[[str], int] = count_tokens, *, pauses: bool = True) -> None:
         self._model = model
         self._counter = counter
+        self._pauses = pauses
         self.cost = Cost()
         self._lock = ForkLock()
 
     @property
     def is_paused(self) -> bool:
         """Whether the model is not asked now."""
-        return is_paused(self._model)
+        return self._pauses and is_paused(self._model)
 
     @staged("model")
     def complete(self, prompt: Prompt) -> str:
@@ -152,7 +154,8 @@ class Metered:
         Raises:
             ModelPaused: it was not asked.
         """
-        check_pause(self._model)
+        if self._pauses:
+            check_pause(self._model)
         reply = ""
         try:
             with interpreter.put_down():

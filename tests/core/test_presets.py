@@ -117,11 +117,12 @@ def round_of_questions(bank: MemoryBank, *, learn: bool) -> float:
 def test_rmm_finds_no_less_while_it_learns_and_more_once_it_has_learned():
     with rmm_of_mara() as plain, rmm_of_mara() as settled, rmm_of_mara(explore=True) as exploring:
         without = round_of_questions(plain, learn=False)
-        best = [round_of_questions(settled, learn=True) for _ in range(3)]
-        drawn = [round_of_questions(exploring, learn=True) for _ in range(3)]
+        best = [round_of_questions(settled, learn=True) for _ in range(8)]
+        drawn = [round_of_questions(exploring, learn=True) for _ in range(8)]
     assert min(best) >= without
     assert min(drawn) >= without - 0.03  # of 40 questions, one more or less is 0.025
-    assert min(best[-1], drawn[-1]) >= without + 0.05, (without, best, drawn)
+    # One round of draws says little: rounds differ by three questions of 40.
+    assert min(best[-1], fmean(drawn[4:])) >= without + 0.04, (without, best, drawn)
 
 
 @pytest.mark.slow
