@@ -16,7 +16,7 @@ warnings.filterwarnings("ignore", message="RunnableWithMessageHistory is depreca
 bank = MemoryBank.open()
 histories = SessionHistories(bank, scope_keys=("user_id",))  # gives each call its SecomChatMessageHistory
 prompt = ChatPromptTemplate.from_messages(
-    [("system", "You rent out bicycles.\n{memories}"), MessagesPlaceholder("history"), ("human", "{question}")]
+    [("system", "You rent out bicycles."), MessagesPlaceholder("history"), ("human", "{memories}\n\n{question}")]
 )
 show = RunnableLambda(lambda value: print(value.to_string()) or value)
 # Any chat model of LangChain's; this one reads its answers from a list.

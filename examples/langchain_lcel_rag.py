@@ -29,7 +29,7 @@ def quoted(found: list[Document]) -> str:
     return render(to_hits(found, bank))
 
 
-prompt = ChatPromptTemplate.from_messages([("system", "You rent out bicycles.\n\n{memories}"), ("human", "{question}")])
+prompt = ChatPromptTemplate.from_messages([("system", "You rent out bicycles."), ("human", "{memories}\n\n{question}")])
 show = RunnableLambda(lambda value: print(value.to_string()) or value)
 model = FakeListChatModel(responses=["The green one, on Saturday.", "The red one."])  # stands for your chat model
 chain = {"memories": retriever | quoted, "question": RunnablePassthrough()} | prompt | show | model | StrOutputParser()
