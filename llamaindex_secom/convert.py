@@ -9,7 +9,7 @@ from base64 import b64decode
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import Any, Final
 
 from llama_index.core.base.llms.types import (
@@ -29,6 +29,7 @@ from secom_core.conversation import Message, Scope, Turn, json_flaw
 from secom_core.errors import InvalidInput, shorten
 from secom_core.llm.quoting import spoken
 from secom_core.memory import Hit, Section
+from secom_core.times import written_time
 
 _NAMESPACE: Final = uuid.UUID("4b6f2c1e-0f5a-5d0a-9a55-6d7365636f6d")
 _ROLES: Final = {
@@ -334,17 +335,9 @@ def to_time(values: Mapping[str, Any]) -> datetime | None:
         values: the metadata of a document, or the ``additional_kwargs`` of a message.
 
     Raises:
-        InvalidInput: the value is neither a datetime, nor ISO 8601, nor seconds since 1970.
+        InvalidInput: the value is neither a datetime, nor ISO 8601, nor seconds or milliseconds since 1970.
     """
-    value = _first(values, _TIMES)
-    if value is None or isinstance(value, datetime):
-        return value
-    try:
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value, timezone.utc)
-        return datetime.fromisoformat(value.replace("Z", "+00:00"))
-    except (AttributeError, OSError, OverflowError, ValueError) as error:
-        raise InvalidInput(f"a timestamp is a datetime, ISO 8601 text or seconds, not {value!r}") from error
+    return written_time(_first(values, _TIMES))
 
 
 def said_at(chat: ChatMessage) -> datetime | None:

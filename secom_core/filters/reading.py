@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ..conversation import joined
 from ..errors import InvalidInput, shorten
+from ..times import iso_time
 from ..zones import in_zone
 from .conditions import FIELDS, METADATA, OPERATORS, ORDER, ROLES, Condition, Field, Joined, kind_of
 
@@ -23,6 +24,9 @@ _MOST: Final = 1000
 
 _LONGEST: Final = 2000
 """How many characters a value, or a name, may have."""
+
+_LONGEST_DAY: Final = 10
+"""How many characters the ISO text of a day has at most."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _INSTANT: Final = timedelta(microseconds=1)
@@ -166,7 +170,7 @@ def _microseconds(at: datetime) -> int:
 def _moment(value: object) -> date:
     if isinstance(value, date):
         return value
-    read = _read_moment(value.strip().replace("Z", "+00:00")) if isinstance(value, str) else None
+    read = _read_moment(value) if isinstance(value, str) else None
     if read is None:
         raise InvalidInput(
             f"'at' compares with a datetime or a text such as '2025-06-01' or '2025-06-01T14:05Z', got {shorten(value)}"
@@ -175,9 +179,9 @@ def _moment(value: object) -> date:
 
 
 def _read_moment(text: str) -> date | None:
-    for read in (date.fromisoformat, datetime.fromisoformat):
-        with suppress(ValueError):
-            return read(text)
+    with suppress(ValueError):
+        at = iso_time(text)
+        return at.date() if len(text.strip()) <= _LONGEST_DAY else at
     return None
 
 

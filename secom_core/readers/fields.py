@@ -7,15 +7,13 @@ from datetime import datetime
 from typing import Any, Final
 
 from ..errors import shorten
+from ..times import LONGEST_TIME, iso_time
 
 LONGEST_LINE: Final = 500_000_000
 """How many characters a line of a file may have."""
 
 LONGEST_TEXT: Final = 50_000_000
 """How many characters a message may have."""
-
-LONGEST_TIME: Final = 100
-"""How many characters a date with a time may have."""
 
 LARGEST_COUNT: Final = 2**31 - 1
 """The largest index of a turn, and whatever else is counted."""
@@ -117,6 +115,6 @@ def moment_field(record: Any, name: str) -> datetime:
     """
     text = text_field(record, name, most=LONGEST_TIME)
     try:
-        return datetime.fromisoformat(text)
+        return iso_time(text)
     except ValueError as error:
         raise ValueError(f"{name!r}: expected a time such as 2024-05-03T14:05:00+00:00, got {shorten(text)}") from error

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, tzinfo
 from typing import Any, Final
 
 from ..conversation import Message
 from ..errors import InvalidInput, InvalidTranscript, shorten
 from ..llm.quoting import spoken
-from ..zones import zone_or_utc
-from .fields import LONGEST_TEXT, LONGEST_TIME
+from ..times import LONGEST_TIME, iso_time, written_time
+from ..zones import in_zone, zone_or_utc
+from .fields import LONGEST_TEXT
 from .moments import read_moment
 
 MessageLike = Message | Mapping[str, Any] | tuple[str, str]
@@ -183,19 +185,23 @@ def _time_of(item: Mapping[str, Any], place: int, zone: tzinfo) -> datetime | No
     return at.replace(tzinfo=zone) if at is not None and at.tzinfo is None else at
 
 
+def _noted_time(text: str, zone: tzinfo) -> datetime | None:
+    """The time of ISO text, to its last digit, or of the forms that transcripts have."""
+    with suppress(ValueError):
+        return in_zone(iso_time(text), zone)
+    moment = read_moment(text.strip())
+    return moment and moment.on(None, zone)
+
+
 def _written_time(item: Mapping[str, Any], place: int, zone: tzinfo) -> datetime | None:
     value = next((item[key] for key in ("at", "timestamp") if item.get(key) is not None), None)
     if value is None or isinstance(value, datetime):
         return value
     try:
-        if isinstance(value, bool) or (isinstance(value, str) and len(value) > LONGEST_TIME):
-            raise ValueError(f"a time is a datetime, seconds, or text of at most {LONGEST_TIME} characters")
-        if isinstance(value, str):
-            moment = read_moment(value.strip())
-            return (moment and moment.on(None, zone)) or datetime.fromisoformat(value)
-        # JavaScript counts in milliseconds.
-        return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, zone_or_utc(None))
-    except (ValueError, TypeError, OverflowError, OSError) as error:
+        if isinstance(value, str) and len(value) <= LONGEST_TIME and (at := _noted_time(value, zone)) is not None:
+            return at
+        return written_time(value)
+    except (ValueError, InvalidInput) as error:
         raise InvalidTranscript(f"message {place}: no time can be read from {shorten(value)}") from error
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from ..conversation import Message, Session, group_messages
 from ..errors import InvalidInput, InvalidTranscript
+from ..times import counted_time, iso_time
 from .fields import LONGEST_LINE, LONGEST_TEXT
 from .files import File
 from .json_stream import JsonStream
@@ -213,22 +214,15 @@ def seconds(value: object) -> datetime | None:
     except (TypeError, ValueError):
         return None
     try:
-        return datetime.fromtimestamp(number / 1000 if abs(number) > 1e11 else number, timezone.utc)
+        return counted_time(number)
     except (OverflowError, ValueError, OSError) as error:
         raise InvalidTranscript(f"no time can be read from {value!r}") from error
 
 
 def iso(value: object) -> datetime | None:
     """The time of ISO text such as ``2024-05-03T14:05:00.123456Z``, with as many digits as there are; else nothing."""
-    if not isinstance(value, str) or len(value) > 100:
-        return None
-    text = value.strip()
-    text = f"{text[:-1]}+00:00" if text[-1:] in ("Z", "z") else text
-    whole, point, rest = text.partition(".")
-    digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
-    text = f"{whole}.{digits[:6].ljust(6, '0')}{rest[len(digits) :]}" if point and digits else text
     try:
-        return datetime.fromisoformat(text)
+        return iso_time(value) if isinstance(value, str) else None
     except ValueError:
         return None
 
