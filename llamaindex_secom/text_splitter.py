@@ -321,6 +321,8 @@ def _run_key(document: BaseNode) -> tuple[str] | None:
 
 def _is_turn(metadata: Mapping[str, Any]) -> bool:
     """Whether a document is a message: a role may also be whose rights it takes to read a document."""
+    if "turn_ids" in metadata:
+        return False  # it was made of messages, and its text names who spoke
     if "speaker" in metadata or "role" not in metadata:
         return "speaker" in metadata
     role = metadata["role"]

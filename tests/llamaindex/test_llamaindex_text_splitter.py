@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.ingestion import IngestionCache, IngestionPipeline
 from llama_index.core.llms import ChatMessage, MessageRole
-from llama_index.core.node_parser import NodeParser, TextSplitter
+from llama_index.core.node_parser import HierarchicalNodeParser, NodeParser, TextSplitter
 from llama_index.core.schema import (
     Document,
     ImageDocument,
@@ -187,6 +187,25 @@ def test_the_model_sees_the_end_of_a_segment_that_ends_on_another_day() -> None:
     assert "end: 2026-03-09T10:00:00+00:00" in longer.get_content(MetadataMode.LLM)
     assert "2026" not in longer.get_content(MetadataMode.EMBED)
     assert "end:" not in same_day.get_content(MetadataMode.LLM)
+
+
+def test_what_was_made_of_messages_is_no_message() -> None:
+    notes = [
+        Document(text=f"Bread needs rye, note {place}.", id_=f"n{place}", metadata={"speaker": "Ann", "session": "s"})
+        for place in range(3)
+    ]
+    parser = SegmentNodeParser()
+    (node,) = parser(notes)
+    (again,) = parser([node])
+    assert again.get_content() == node.get_content()
+    assert again.metadata == node.metadata
+
+
+def test_each_level_of_a_hierarchy_names_a_speaker_once() -> None:
+    levels = {"large": SegmentNodeParser(), "small": SegmentNodeParser(chunk_size=100)}
+    hierarchy = HierarchicalNodeParser.from_defaults(node_parser_ids=list(levels), node_parser_map=levels)
+    large, small = hierarchy.get_nodes_from_documents(turn_documents()[:1])
+    assert large.get_content() == small.get_content() == TALK.splitlines()[0]
 
 
 def test_sessions_are_cut_apart_and_other_documents_come_along() -> None:
