@@ -12,7 +12,7 @@ from secom_core.bank.checks import check_choice
 from secom_core.conversation import Scope
 from secom_core.errors import InvalidInput, InvalidScope
 
-from .scopes import ScopePart, bound_scope, scope_of
+from .scopes import ScopePart, bound_scope, if_wrapped, scope_of
 
 
 def check_key(name: str, value: object) -> str:
@@ -99,9 +99,11 @@ class Identity:
         if named is None and self.bound is None:
             named = [self.value(key, context, config) for key in self.keys]
             if None in named:
+                run = ensure_config(config)
+                hint = "" if run.get("configurable") else if_wrapped(run)
                 raise InvalidScope(
                     f"whose memories? Give {self.caller} a scope, or {', '.join(map(repr, self.keys))} in the context "
-                    "or in config['configurable']"
+                    f"or in config['configurable']{hint}"
                 )
         return bound_scope(named, self.bound, caller=self.caller)
 

@@ -18,8 +18,9 @@ ScopePart = str | int | UUID
 
 _WRAPPED: Final = (
     ". What wraps it may have kept the configuration to itself: call RunnableLambda(wrapper.invoke) in its place, with "
-    ".invoke or .batch; a wrapper that passes arguments on also takes scope=(…) with each call"
+    ".invoke or .batch"
 )
+_PASSING: Final = "; a wrapper that passes arguments on also takes scope=(…) with each call"
 
 
 def scope_of(value: Sequence[ScopePart]) -> Scope:
@@ -74,13 +75,14 @@ def scope_in(
         named = [configurable.get(key) for key in keys]
         if None in named:
             wanted = f"whose memories? Give {caller} a scope, or {', '.join(map(repr, keys))} in config['configurable']"
-            raise InvalidScope(f"{wanted}{_WRAPPED if _is_inside_a_run(config) else ''}")
+            hint = if_wrapped(config)
+            raise InvalidScope(f"{wanted}{hint}{_PASSING if hint else ''}")
     return bound_scope(named, bound, caller=caller)
 
 
-def _is_inside_a_run(config: RunnableConfig | None) -> bool:
-    """Whether another runnable made the call, which may have kept the configuration to itself."""
-    return getattr((config or {}).get("callbacks"), "parent_run_id", None) is not None
+def if_wrapped(config: RunnableConfig | None) -> str:
+    """What to do if another runnable made the call, which may have kept the configuration to itself; else nothing."""
+    return "" if getattr((config or {}).get("callbacks"), "parent_run_id", None) is None else _WRAPPED
 
 
 def bound_scope(requested: Sequence[ScopePart] | None, bound: Scope | None, *, caller: str) -> Scope:

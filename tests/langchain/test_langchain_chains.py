@@ -26,9 +26,16 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, Prom
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
 
-from langchain_secom import LLMLinguaDenoiser, SecomMemory, SecomRetriever, SegmentTextSplitter
+from langchain_secom import (
+    LLMLinguaDenoiser,
+    SecomMemory,
+    SecomRetriever,
+    SegmentTextSplitter,
+    create_search_memory_tool,
+)
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
+from secom_core.errors import InvalidScope
 from secom_core.testing import Fault, ScriptedServer
 
 SCOPE = ("acme", "ann")
@@ -142,6 +149,33 @@ async def test_an_agent_executor_with_intermediate_steps(bank: MemoryBank, how: 
         assert len(answer["intermediate_steps"]) == 1
         assert "My dog is called Bello." in server.requests[0].text
     assert remembered(bank) == ["What kind of dog is Bello?", "Bello is a terrier."]
+
+
+@pytest.mark.slow
+@both_ways
+async def test_an_agent_executor_with_a_memory_tool_needs_the_configuration_passed_on(
+    bank: MemoryBank, how: str
+) -> None:
+    script = {
+        "Observation: <memories>": "I now know the final answer\nFinal Answer: Bello.",
+        "": "I should look it up\nAction: search_memory\nAction Input: dog",
+    }
+    template = (
+        "Tools: {tools} named {tool_names}. Use Thought, Action, Action Input, Observation, Final Answer.\n"
+        "Question: {input}\nThought:{agent_scratchpad}"
+    )
+    search = create_search_memory_tool(bank, scope_keys=("tenant_id", "user_id"))
+    asked, as_ann = {"input": "My dog?"}, {"configurable": {"tenant_id": "acme", "user_id": "ann"}}
+    with ScriptedServer(script) as server:
+        model = HttpChatModel(base_url=server.base_url)
+        agent = create_react_agent(model, [search], PromptTemplate.from_template(template))
+        executor = classic(AgentExecutor, agent=agent, tools=[search])
+        with pytest.raises(InvalidScope, match=r"call RunnableLambda\(wrapper\.invoke\) in its place") as refused:
+            await invoke(how, executor.with_config(as_ann), asked)
+        assert "scope=(" not in str(refused.value)  # a tool takes none
+        around = RunnableLambda(executor.invoke, executor.ainvoke).with_config(as_ann)  # type: ignore[arg-type]
+        assert (await invoke(how, around, asked))["output"] == "Bello."
+        assert "My dog is called Bello." in server.requests[-1].text
 
 
 @pytest.mark.slow
