@@ -7,9 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-_NAMES: Final = frozenset({"role", "block_type", "tool_name", "format", "session", "turn", "step", "created_at", "at"})
-_ENDS: Final = ("id", "mimetype", "timestamp")
+_NAMES: Final = frozenset(
+    {"id", "role", "block_type", "tool_name", "format", "session", "turn", "step", "created_at", "at"}
+)
+_ENDS: Final = ("_id", "mimetype", "timestamp")
 _DATA: Final = frozenset({"image", "audio", "video", "data"})
+_MEDIA: Final = frozenset({"block_type", "media_type", "format"})
+"""What stands beside the bytes of a picture, a recording or a file."""
+
+_GIVEN: Final = frozenset({"args", "arguments", "tool_kwargs", "input", "metadata"})
+"""Where the names are those of a tool or of an application, and not the framework's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +63,38 @@ def body_of(text: str | None) -> Mapping[str, Any] | None:
     return body
 
 
-def redacted(value: Any, redact: Callable[[str], str]) -> Any:
+def redacted(value: Any, redact: Callable[[str], str], *, is_given: bool = False) -> Any:
     """A value that JSON can hold, with every text in it redacted but ids, roles, times, names of tools, and pictures.
+
+    What a tool is called with and what it answers is redacted whole, whatever the names in it are, but for pictures.
 
     Args:
         value: such as the body of a message.
         redact: gives a text without what must not be kept.
+        is_given: whether it is what a tool is called with or answers.
     """
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, Mapping):
-        return {key: each if _is_kept(key, each) else redacted(each, redact) for key, each in value.items()}
-    return [redacted(each, redact) for each in value] if isinstance(value, (list, tuple)) else value
+        return {
+            key: each
+            if isinstance(each, str) and _is_kept(key, value, is_given)
+            else redacted(each, redact, is_given=is_given or _is_given(key, value))
+            for key, each in value.items()
+        }
+    return [redacted(each, redact, is_given=is_given) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def _is_kept(key: str, value: object) -> bool:
-    return isinstance(value, str) and (key in _NAMES or key in _DATA or key.endswith(_ENDS))
+def _is_kept(key: str, beside: Mapping[str, Any], is_given: bool) -> bool:
+    """Whether a text under a name stays as it is."""
+    if key in _DATA:
+        return beside.get("kind") == "binary" if is_given else any(map(_is_of_media, beside))
+    return not is_given and (key in _NAMES or key.endswith(_ENDS))
+
+
+def _is_of_media(key: str) -> bool:
+    return key in _MEDIA or key.endswith("mimetype")
+
+
+def _is_given(key: str, beside: Mapping[str, Any]) -> bool:
+    return key in _GIVEN or (key == "content" and str(beside.get("part_kind")).endswith("tool-return"))

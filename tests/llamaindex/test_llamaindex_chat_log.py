@@ -371,6 +371,33 @@ def test_redaction_holds_in_the_chat_and_in_what_is_saved(tmp_path: Path) -> Non
     assert b"4711" not in path.read_bytes().replace(b"id-4711", b"")
 
 
+def test_what_a_tool_is_called_with_is_redacted_whatever_its_arguments_are_named(tmp_path: Path) -> None:
+    path, given = tmp_path / "m.db", {"data": "4711", "paid": "with 4711", "card_id": "4711", "session": ["4711"]}
+    call = {"id": "id-4711", "function": {"name": "pay", "arguments": given}}
+    picture = ImageBlock(image=b"aaaa", image_mimetype="image/png")
+    asked = ToolCallBlock(tool_call_id="id-4711", tool_name="pay", tool_kwargs=given)
+    told = {"tool_call_id": "id-4711", "data": "4711", "said": "4711"}
+    said = [
+        user("Pay."),
+        ChatMessage(role="assistant", blocks=[asked]),
+        ChatMessage(role="assistant", content="", additional_kwargs={"tool_calls": [call]}),
+        ChatMessage(role="tool", content="OK", additional_kwargs=told),
+        ChatMessage(role="user", blocks=[TextBlock(text="Look."), picture]),
+    ]
+    with MemoryBank.open(path, redact=lambda text: text.replace("4711", "[PIN]").replace("YWFhYQ", "[a]")) as bank:
+        memory_of(bank).put_messages(said)
+        resumed = memory_of(bank).get_all()
+    assert resumed[1].blocks[0].tool_kwargs == {
+        "data": "[PIN]",
+        "paid": "with [PIN]",
+        "card_id": "[PIN]",
+        "session": ["[PIN]"],
+    }
+    assert resumed[2].additional_kwargs["tool_calls"][0]["id"] == "id-4711"
+    assert resumed[4].blocks[1] == picture
+    assert b"4711" not in path.read_bytes().replace(b"id-4711", b"")
+
+
 @pytest.mark.slow
 def test_a_long_session_is_neither_in_the_window_nor_in_what_is_saved(bank: MemoryBank) -> None:
     memory = memory_of(bank, token_limit=300, token_budget=100)
