@@ -41,6 +41,8 @@ _READ: Final = 3000
 """How many characters of a message are read: what is pasted behind them states little of anybody."""
 _MOST: Final = 60
 """How many statements of a message are looked at."""
+_NEAR: Final = 100
+"""How many characters before a value are looked at for what is said of it; a list may hold a thousand values."""
 _GIVEN: Final = (
     r"(?:since|because|considering(?: that)?|given that|now that|seeing that|about (?:how|why)(?! to\b)"
     r"|the fact that|weil|da(?= (?:ich|wir|es|der|die|das|mein))"
@@ -251,7 +253,7 @@ def _of_sentence(
         value.value
         for (first, last), each in zip(spans, values, strict=True)
         for value in each
-        if _DENIED.search(text[first:last], 0, value.start)
+        if _DENIED.search(text, max(first, first + value.start - _NEAR), first + value.start)
     )
     owner = ""
     for place, (first, last) in enumerate(spans):
@@ -327,8 +329,9 @@ def _is_told(clause: str, is_asked: bool) -> bool:
 
 def _is_left(clause: str, value: Value) -> bool:
     """Whether a clause names a value as what was before, as a bound, or as what is not: "from 60%", "at least 80%"."""
-    is_bound = any(rule.search(clause, 0, value.start) for rule in (_BOUND, _DENIED))
-    was_before = _LEFT.search(clause, 0, value.start) and _LEFT_FOR.match(clause, value.stop)
+    start = max(0, value.start - _NEAR)
+    is_bound = any(rule.search(clause, start, value.start) for rule in (_BOUND, _DENIED))
+    was_before = _LEFT.search(clause, start, value.start) and _LEFT_FOR.match(clause, value.stop)
     return is_bound or bool(was_before)
 
 

@@ -672,3 +672,14 @@ def test_a_change_is_marked_if_the_process_ended_before_anything_was_made_of_it(
             bank.remember(ANN, messages, session="s", at=MAY + timedelta(days=30 * place), later=True)
     with MemoryBank.open(str(tmp_path / "memory.db"), changes=True) as bank:
         assert marks(bank) == {"u0": "u1"}
+
+
+def test_a_list_of_numbers_takes_about_as_long_as_other_text() -> None:
+    def seconds(unit: str) -> float:
+        began = time.process_time()
+        statements_of("I have " + unit * 1500)
+        return time.process_time() - began
+
+    statements_of("I have 2 cats.")
+    words, numbers = (min(map(seconds, units)) for units in (("b ", "c ", "d "), ("1 ", "2 ", "3 ")))
+    assert numbers < 8 * words
