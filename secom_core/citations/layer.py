@@ -157,7 +157,7 @@ class CitationLayer(Layer):
         """
         if self._rerankers is not None:
             return self._rerankers.ranking(found, explore=explore)
-        return NotedRanking(found.candidates, found.row.epoch)
+        return NotedRanking(found.candidates, found.row)
 
     @property
     def ranker(self) -> CitationLayer:

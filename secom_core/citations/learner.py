@@ -17,6 +17,7 @@ from ..layers import Found
 from ..memory import Hit
 from ..processes import ForkLock
 from ..ranking import Candidate
+from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
 from .options import RerankerOptions
 from .plackett_luce import best, put_first
@@ -43,12 +44,12 @@ class NotedRanking:
 
     Args:
         found: best first.
-        epoch: of the scope.
+        row: the scope's.
         draw: what the paper's reranker chose, where it did, and ``drawn``, the memories it chose from.
     """
 
     found: list[Candidate]
-    epoch: int
+    row: ScopeRow
     draw: Draw | None = None
     drawn: tuple[str, ...] = ()
 
@@ -77,7 +78,8 @@ class NotedRanking:
             tuple(hit.turn_ids for hit in hits),
             self._scores(hits),
             datetime.now(timezone.utc),
-            self.epoch,
+            self.row.epoch,
+            self.row.id,
             _arranged(self.draw, self.drawn, shown) if self.draw is not None else None,
         )
 
@@ -135,10 +137,10 @@ class ScopeRerankers:
         memories = list({each.memory.id: each.memory for each in found.candidates}.values())[: self._options.candidates]
         vectors = found.vectors_of(memories) if memories else None
         if vectors is None or found.vector is None:
-            return NotedRanking(found.candidates, found.row.epoch)
+            return NotedRanking(found.candidates, found.row)
         reranker = self._of(found.row.id, len(found.vector))
         draw = reranker.choose(found.vector, vectors, explore=explore and self._options.explore)
-        return NotedRanking(found.candidates, found.row.epoch, draw, tuple(memory.id for memory in memories))
+        return NotedRanking(found.candidates, found.row, draw, tuple(memory.id for memory in memories))
 
     def take_in(self, scope_id: int, answer: CitationEntry) -> LessonKind:
         """Write an answer, and what it has learned once the answer is added to it; see `store.take_in`."""

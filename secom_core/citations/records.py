@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from ..readers.fields import count_field, count_of, list_field, list_of, moment_field, number_of, text_field, text_of
 from ..readers.fields import field as value_of
 
 LessonKind = Literal["taught", "recorded", "nothing", "known"]
 """What came of an answer; see `Lesson`."""
+
+_NOT_LOGGED: Final = frozenset({"scope_id", "draw"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Impression:
         scores: of the memories, each by its best turn; the higher, the better.
         at: when.
         epoch: of the scope, in a bank: another one means that something was forgotten since.
+        scope_id: the scope's row, in a bank; not kept in a log.
         draw: what `secom_core.citations.Reranker` drew, where it chose; not kept in a log.
     """
 
@@ -49,11 +52,12 @@ class Impression:
     scores: tuple[float, ...]
     at: datetime
     epoch: int = 0
+    scope_id: int | None = field(default=None, compare=False, repr=False)
     draw: object = field(default=None, compare=False, repr=False)
 
     def as_json(self) -> dict[str, Any]:
         """For a log; ids and numbers, no words."""
-        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "draw"}
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _NOT_LOGGED}
         return {**values, "at": self.at.isoformat()}
 
     @classmethod

@@ -51,7 +51,8 @@ def take_in(store: SqlStore, scope_id: int, answer: CitationEntry, teach: Teach)
         teach: what the paper's reranker learns from it. The version of its state is then the answer's number.
 
     Returns:
-        What came of it; ``"known"`` where the same answer was taken in before, or a turn that was shown is gone.
+        What came of it; ``"known"`` where the same answer was taken in before, or what was shown is of another scope or
+        gone.
     """
     with store.transaction(scope=scope_id) as connection:
         places = _new_places(connection, scope_id, answer)
@@ -87,7 +88,12 @@ def restore(store: SqlStore, scope_id: int, answers: Sequence[CitationEntry]) ->
 
 
 def _new_places(connection: Connection, scope_id: int, answer: CitationEntry) -> dict[str, tuple[int, int]] | None:
-    """Session and index of each turn that was shown; nothing where one is gone, or the answer is there already."""
+    """Session and index of each turn that was shown; nothing where one is gone, or the answer is there already.
+
+    Nor where another scope was searched: its turns may have the same ids.
+    """
+    if answer.impression.scope_id not in (None, scope_id):
+        return None
     same = select(citations.c.id).where(citations.c.scope_id == scope_id, citations.c.decision == answer.id)
     if connection.scalar(same) is not None:
         return None

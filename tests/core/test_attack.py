@@ -166,9 +166,10 @@ def test_numbers_that_were_not_shown_are_not_taken_in():
         assert bank.citations.log(ANN) == []
 
 
-def test_an_impression_of_another_scope_is_not_taken_in_here():
+@pytest.mark.parametrize("ids", [(None, None), ("m1", "m2")], ids=["ids of the bank", "the same ids in both"])
+def test_an_impression_of_another_scope_is_not_taken_in_here(ids):
     with MemoryBank.open(citations=True) as bank:
-        said = [Message("The boat sails.", at=NOON), Message("The cat sleeps.", at=NOON)]
+        said = [Message("The boat sails.", at=NOON, id=ids[0]), Message("The cat sleeps.", at=NOON, id=ids[1])]
         for scope in (ANN, BOB):
             bank.remember(scope, said, session="s")
         impression = bank.recall(ANN, "boat").impression
