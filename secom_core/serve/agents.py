@@ -21,6 +21,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, Streamable
 from mcp.shared.exceptions import MCPError
 
 from .. import __version__
+from ..context.lines import one_line
 from ..errors import SecomError
 from ..models.rows import sendable
 from . import operations, requests
@@ -142,7 +143,8 @@ def _result(text: str, *, failed: bool = False) -> types.CallToolResult:
 
 def _resource(name: str, says: str) -> types.Resource:
     uri = f"{_SESSIONS}/{quote(name, safe='', errors='surrogatepass')}"
-    return types.Resource(uri=uri, name=sendable(name), description=says, mime_type=_TEXT)
+    # Clients may show their model the list; the address has the name as it is.
+    return types.Resource(uri=uri, name=sendable(one_line(name)), description=says, mime_type=_TEXT)
 
 
 def _session_of(uri: str) -> str:
