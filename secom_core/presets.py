@@ -19,10 +19,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Preset:
-    """The configuration of one paper; pass it to `MemoryBank.open`."""
+    """The configuration of one paper; pass it to `MemoryBank.open`.
+
+    Args:
+        source: the sections that the numbers come from.
+        weights: by signal: what the paper ranks by.
+        rules: whether the bank's own rules take part in a recall beside this ranking. They show the user's instructions
+            in every block, what follows a find and what answers a question about the conversation itself, and put
+            turns that only ask behind others. The papers have no such rules.
+
+    The other arguments are the parts of a bank.
+    """
 
     source: str
     weights: Mapping[str, float]
+    rules: bool = False
     packer: Packer = field(default_factory=PackMemories)
     segmenter: Segmenter | None = None
     denoiser: Denoiser | None = None
@@ -53,7 +64,8 @@ def secom(
 
     Args:
         model: the language model that segments (GPT-4-0125 in the paper).
-        embedder: dense retrieval where given (``multi-qa-mpnet-base-dot-v1`` in the paper), else BM25.
+        embedder: dense retrieval where given (``multi-qa-mpnet-base-dot-v1`` in the paper), else BM25. Vectors have
+            length 1 here, so that its dot product becomes a cosine.
         denoiser: LLMLingua-2 on xlm-roberta-large at a rate of 0.75 unless given.
         rubric: guidance for the segmentation, as `secom_core.segmenters.RubricLearner` learns it and the paper uses
             it on segmentation benchmarks; its question answering (section 3) uses none.
@@ -140,8 +152,8 @@ def rmm(model: ChatModel, *, embedder: Embedder | None = None, explore: bool = F
 
     Args:
         model: the language model that writes and merges topic summaries (Gemini-1.5-Flash in the paper).
-        embedder: dense retrieval (Contriever, Stella or GTE in the paper). Without one there is nothing for the paper's
-            reranker to bend: topics are found by words, and citations are only recorded.
+        embedder: dense retrieval (Contriever, Stella or GTE in the paper), of vectors of length 1. Without one there is
+            nothing for the paper's reranker to bend: topics are found by words, and citations are only recorded.
         explore: draw the 5 with noise, as in the paper's training, instead of taking the best. It also learns from what
             answers cite of the best; drawing is for streams of questions that nobody waits for.
 

@@ -207,6 +207,7 @@ class Components:
         return ScopeIndex(
             dense=parts.embedder is not None or parts.vector_store is not None,
             weights=parts.weights_used,
+            rules=parts.rules,
             counter=parts.token_counter,
         )
 

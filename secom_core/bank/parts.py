@@ -31,7 +31,7 @@ Granularity = Literal["segment", "turn", "session"]
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """The parts of a bank; `MemoryBank.open` says what each is for.
+    """The parts of a bank; `MemoryBank.open` says what each is for, and `Preset` of ``rules``.
 
     Raises:
         InvalidInput: a part is none of its kind, or two do not go together.
@@ -43,6 +43,7 @@ class Parts:
     vector_store: VectorStore | None = None
     granularity: Granularity = "segment"
     weights: Mapping[str, float] | None = None
+    rules: bool = True
     reranker: Reranker | Reranking | None = None
     packer: Packer = field(default_factory=PackTurns)
     token_counter: TokenCounter = count_tokens
@@ -70,6 +71,7 @@ class Parts:
                 check_options(name, value, built_in()[1])
         check_choice("granularity", self.granularity, ("segment", "turn", "session"))
         check_choice("progress", self.progress, (True, False))
+        check_choice("rules", self.rules, (True, False))
         check_choice("changes", self.changes, (True, False, "model"))
         if self.changes == "model" and self.model is None:
             raise InvalidInput(

@@ -136,8 +136,9 @@ class Recalling:
             if units is None and not (ranking is not None and ranking.is_choice):
                 about = about_of(searched[0], asked.telling, now, follows=asked.follows)
                 of_others = NOTHING_ABOUT_IT
+                find = partial(finds_of, budget=request.token_budget, options=options, rules=self.parts.rules)
                 finds = [
-                    finds_of(each, ones, about if each.scope == scopes[0] else of_others, request.token_budget, options)
+                    find(each, ones, about if each.scope == scopes[0] else of_others)
                     for each, ones in zip(searched, found, strict=True)
                 ]
                 sure = max(sure, *(each.relevance for each in finds[0].before), 0.0)

@@ -158,10 +158,22 @@ def about_of(searched: SearchedScope, query: str, now: datetime, *, follows: boo
 
 
 def finds_of(
-    searched: SearchedScope, found: Sequence[Candidate], about: About, budget: int | None, options: RecallOptions
+    searched: SearchedScope,
+    found: Sequence[Candidate],
+    about: About,
+    budget: int | None,
+    options: RecallOptions,
+    *,
+    rules: bool = True,
 ) -> Finds:
-    """What may be shown of a scope, with what stands around what was found."""
+    """What may be shown of a scope, with what stands around what was found.
+
+    Without ``rules``, what was found comes in the order in which it was found, and nothing before all of it.
+    """
     index, without = searched.index, searched.exclude
+    if not rules:
+        beyond = index.besides(found) if not options.only_relevant else ()
+        return Finds(searched.scope, others=found, after=_wanted(beyond, without, budget))
     before = _wanted(index.asked_about(about[0], without, about[1]), without, budget)
     if options.only_relevant:
         before = [each for each in before if each.kind != "surrounding"]

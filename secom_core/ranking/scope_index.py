@@ -65,14 +65,24 @@ class ScopeIndex:
     Args:
         dense: whether turns and memories come with vectors.
         weights: by signal; the ones fitted for lexical or for lexical and dense search unless given. What has no
-            weight counts for nothing: ``{"segment_lexical": 1}`` is SeCom's own ranking by BM25 (section 2.1).
+            weight counts for nothing: ``{"segment_lexical": 1}`` without ``rules`` is SeCom's own ranking by BM25
+            (section 2.1).
+        rules: whether the order may differ from that of the weights: what only holds whatever is asked, and what only
+            asks, goes behind the best others, and code that is asked for before the words around it.
         counter: counts a turn's tokens.
 
     Raises:
         InvalidInput: for a weight of no known signal.
     """
 
-    def __init__(self, *, dense: bool, weights: Mapping[str, float] | None = None, counter: TokenCounter) -> None:
+    def __init__(
+        self,
+        *,
+        dense: bool,
+        weights: Mapping[str, float] | None = None,
+        rules: bool = True,
+        counter: TokenCounter,
+    ) -> None:
         unknown = sorted(set(weights or ()) - set(SIGNALS))
         if unknown:
             raise InvalidInput(f"no signal is called {unknown[0]!r}; there are {sorted(SIGNALS)}")
@@ -81,6 +91,7 @@ class ScopeIndex:
         # Weights that were fitted with vectors, or are all about vectors, say little about words alone.
         self.weights = (fitted, fitted if by_words else LEXICAL)
         """By signal: of a search with vectors, and of one by words alone."""
+        self._rules = rules
         self.indexes = Indexes(PassageTable(counter), BM25(), BM25(), VectorIndex(), VectorIndex())
         self._table = self.indexes.table
         self.memories = MemoryTable()
@@ -276,7 +287,7 @@ class ScopeIndex:
             return []
         columns = search.columns([*weights, *CALIBRATED], pool)
         users = (self._table.kind[pool] == SAID_BY_USER) & (self._table.at(pool).turn_tokens > LONG)
-        only_asks = search.only_ask[pool]
+        only_asks = search.only_ask[pool] & self._rules
         # What was asked before is nearest to the query; what answers it is to stand out among the others.
         among = ~only_asks if not only_asks.all() else only_asks
         compared = {name: comparable(name, column, among) for name, column in columns.items()}
@@ -285,8 +296,9 @@ class ScopeIndex:
         near = columns["window_coverage"] > 0
         if "passage_dense" in compared:
             near |= compared["passage_dense"] > _NEAR
-        only_stands = (self._table.stands[pool] > 0) & ~near
-        total = np.round(search.code_first(behind(total, only_stands | only_asks), pool), _DIGITS)
+        only_stands = (self._table.stands[pool] > 0) & ~near & self._rules
+        total = behind(total, only_stands | only_asks)
+        total = np.round(search.code_first(total, pool) if self._rules else total, _DIGITS)
         # Rows come in the order in which they were indexed, which says nothing.
         order = np.lexsort((*self._table.order(pool), -total))
         best = each_once(self._table, pool, order)

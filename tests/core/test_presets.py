@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from statistics import fmean
 
+import numpy as np
 import pytest
 import theanine_talk
 import topic_talk
 from embedders import HashingEmbedder
+from lexical_oracle import oracle
 
 from secom_core import presets
 from secom_core.bank import MemoryBank
@@ -16,8 +18,10 @@ from secom_core.citations import Draw, RerankerOptions
 from secom_core.conversation import Message, Session, group_messages
 from secom_core.denoisers.informativeness import Informativeness
 from secom_core.errors import DegradedWarning
-from secom_core.memory import segments_of
+from secom_core.memory import Segment, segments_of
+from secom_core.segmenters.zero_shot_prompt import as_jsonl
 from secom_core.testing import ScriptedModel, ScriptedRequest
+from secom_core.text.terms import terms
 
 ANN = ("acme", "ann")
 SAID = [
@@ -56,6 +60,76 @@ def test_secom_with_a_model_that_rambles_still_keeps_every_turn():
             bank.remember(ANN, session(), close=True)
         assert [turn.content for turn in bank.turns(ANN, "s")] == SAID
         assert sum(len(segment) for segment in segments_of(bank.memories(ANN, "s"))) == 4
+
+
+QUESTIONS = [
+    *("Which worktop did I end up with?", "When are we going to the Azores?", "What does Biscuit eat now?"),
+    *("Where do I work these days, and what do I earn?", "Do you have code for that?", "What did we talk about last?"),
+]
+
+
+def of_mara(preset: presets.Preset) -> MemoryBank:
+    """The shipped conversation of Mara, with what she wants of every answer."""
+    bank = MemoryBank.open(preset=preset)
+    bank.remember(ANN, [("user", "Always answer briefly, and call me Mara.")], session="s0", close=True)
+    for each in theanine_talk.sessions():
+        bank.remember(ANN, each, close=True)
+    return bank
+
+
+def scores_of(question: str, texts: list[str], embedder: HashingEmbedder | None) -> np.ndarray:
+    """By BM25 of somebody else's library, or by cosine."""
+    if embedder is not None:
+        return embedder.embed(texts) @ embedder.embed([question])[0]
+    return oracle([terms(text, language="english") for text in texts]).get_scores(terms(question, language="english"))
+
+
+def every_three_turns(request: ScriptedRequest) -> str:
+    count = request.text.rpartition("<conversation>")[2].count("[Exchange ")
+    segments = [Segment(start, min(start + 3, count)) for start in range(0, count, 3)]
+    return f"<segmentation>\n{as_jsonl(segments)}\n</segmentation>"
+
+
+@pytest.mark.parametrize("embedder", [None, HashingEmbedder(128)])
+def test_secom_shows_the_segments_that_its_retriever_finds_and_no_others(embedder: HashingEmbedder | None) -> None:
+    """SeCom equation 2: the N best by BM25 or by cosine of the denoised keys, in time order (section 2.1)."""
+    preset = presets.secom(ScriptedModel(every_three_turns), denoiser=Informativeness(), embedder=embedder)
+    with of_mara(preset) as bank:
+        known = [memory for session in bank.sessions(ANN) for memory in bank.memories(ANN, session)]
+        for question in QUESTIONS:
+            scores = scores_of(question, [memory.key for memory in known], embedder)
+            best = [place for place in np.argsort(-scores, kind="stable").tolist() if scores[place] > 0]
+            for k in (1, 3, 10):
+                hits = bank.recall(ANN, question, k=k, token_budget=100_000).hits
+                assert {known[place].id for place in best[:k]} <= {hit.memory.id for hit in hits}, question
+                assert len(hits) == k
+                moments = [hit.turns[0].at for hit in hits]
+                assert moments == sorted(moments)
+
+
+@pytest.mark.parametrize("embedder", [None, HashingEmbedder(128)])
+def test_rsum_shows_the_utterances_that_its_retriever_finds_beside_the_summary(
+    embedder: HashingEmbedder | None,
+) -> None:
+    """RSum section 5.4 and Table 8: the 3 best utterances."""
+    preset = presets.rsum(ScriptedModel("<memory>\nMara has a sister.\n</memory>"), embedder=embedder)
+    with pytest.warns(DegradedWarning, match="summaris"), of_mara(preset) as bank:
+        turns = [turn for session in bank.sessions(ANN) for turn in bank.turns(ANN, session)]
+        said = [(turn.id, message.text) for turn in turns for message in turn.messages]
+        for question in QUESTIONS:
+            scores = scores_of(question, [text for _, text in said], embedder)
+            best = [said[place][0] for place in np.argsort(-scores, kind="stable").tolist() if scores[place] > 0]
+            hits = bank.recall(ANN, question, k=3, layers=["summaries"]).hits
+            assert set(list(dict.fromkeys(best))[:3]) <= {turn for hit in hits for turn in hit.turn_ids}, question
+
+
+@pytest.mark.parametrize("name", ["secom", "rsum", "theanine", "rmm"])
+def test_no_preset_shows_what_the_query_does_not_ask_for_before_what_it_finds(name: str) -> None:
+    """The papers have no statements that are shown whatever is asked."""
+    more = {"denoiser": Informativeness()} if name == "secom" else {}
+    with pytest.warns(DegradedWarning), of_mara(getattr(presets, name)(ScriptedModel(""), **more)) as bank:
+        shown = [bank.recall(ANN, question, k=3).hits for question in QUESTIONS[:4]]
+    assert {hit.kind for hits in shown for hit in hits} == {"relevant"}
 
 
 @pytest.mark.slow
