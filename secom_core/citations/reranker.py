@@ -10,14 +10,17 @@ RMM, section 6, with the defaults of its appendix A.1. What the paper leaves ope
   the ordered draw is Plackett-Luce's, with the scores over the temperature as its logits, and its gradient is exact.
 - The paper names no scale for its scores, and noise of one size drowns the differences of cosines. The temperature, and
   the noise with it, is in standard deviations of the candidates' own scores: what stands far above the others is drawn
-  whatever the embedder, and only what is nearly as good changes places.
+  whatever the embedder, and only what is nearly as good changes places. In the gradient it is a number like any other,
+  although a change of the scores would change it too.
 - Nothing ends the exploration in the paper. Here its temperature falls with every update: after
-  `RerankerOptions.halved_after` of them it is half of what it was at first, after twice as many a third. The steps
-  become smaller with it, so that the learning settles too.
+  `RerankerOptions.halved_after` of them it is half of what it was at first, after twice as many a third. The step of
+  equation 3, which a falling temperature would make larger, is multiplied by the same share, so that the learning
+  settles too. ``halved_after=math.inf`` leaves both as in the paper.
 - Equation 3 has one reward and the chance of the whole draw, while every memory has a reward of its own. Each memory's
   reward is given to its own factor of that chance (``credit="each"``); ``credit="sum"`` gives the sum of the rewards to
   the whole.
 - A batch's updates are averaged.
+- The paper trains on draws. A draw without noise (``explore=False``) is learned from as well, as if it had been drawn.
 """
 
 from __future__ import annotations

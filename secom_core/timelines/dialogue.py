@@ -1,4 +1,9 @@
-"""The current dialogue, which timelines are found and rewritten for (D in Theanine, section 2.2 and eq. 11)."""
+"""The current dialogue, which timelines are found and rewritten for (D in Theanine, section 2.2 and eq. 11).
+
+The paper searches by the whole dialogue of the session. Here events are found by the latest message, and by what was
+said before it only if that message cannot be read alone, so that a new subject finds its own events. They are rewritten
+for both.
+"""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ class Event:
     Args:
         id: unique in its bank; grows with every event made.
         text: what happened, in a sentence or two; the words of the conversation where no language model wrote it.
-        at: when its first turn was said; a time without a zone is read as UTC.
+        at: when its first turn was said, where the paper has the time at which the event was written down: a session
+            that is imported or closed late keeps its place. A time without a zone is read as UTC.
         session: the session that tells of it.
         turn_ids: the turns that it rests on, in order; never none.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from copy import deepcopy
@@ -104,6 +105,41 @@ def test_gradient_equals_autograd(seed: int, credit: str) -> None:
     by_query, by_memory = gradient(reranker, draw, cited)
     np.testing.assert_allclose(by_query, w_q.grad.numpy(), atol=1e-6)
     np.testing.assert_allclose(by_memory, w_m.grad.numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("updates", [0, 7])
+@pytest.mark.parametrize("halved_after", [5.0, math.inf])
+@pytest.mark.parametrize("credit", ["each", "sum"])
+def test_a_step_is_equation_3_by_finite_differences(updates: int, halved_after: float, credit: Any) -> None:
+    """By every entry of W_q and W_m, in plain numpy; a step shrinks as the temperature does."""
+    size, eta, baseline, nudge = 4, 0.05, 0.5, 1e-6
+    options = {"halved_after": halved_after, "credit": credit, "top": 3, "batch": 1, "learning_rate": eta}
+    reranker = exact(size, baseline=baseline, **options)
+    query, memories = vectors(3, size, count=6)
+    for _ in range(updates):
+        draw = reranker.choose(query / 3, memories / 3, explore=True)
+        reranker.learn(draw, draw.order[:1])
+    before = reranker.matrices
+    draw = reranker.choose(query / 3, memories / 3, explore=True)
+    cited = {draw.order[1]}
+    rewards = np.array([1.0 if place in cited else -1.0 for place in draw.order]) - baseline
+
+    def aim(w_q: np.ndarray, w_m: np.ndarray) -> float:
+        adapted = [(query / 3 + w_q @ query / 3) @ (each / 3 + w_m @ each / 3) for each in memories]
+        chances = log_probabilities(np.array(adapted) / draw.temperature, draw.order)
+        return float(rewards @ chances if credit == "each" else rewards.sum() * chances.sum())
+
+    assert reranker.learn(draw, cited)
+    share = 1 / (1 + updates / halved_after)
+    assert draw.temperature == pytest.approx(0.5 * draw.scores.std() * share)
+    for which, (old, new) in enumerate(zip(before, reranker.matrices, strict=True)):
+        numeric = np.zeros((size, size))
+        for entry in np.ndindex(size, size):
+            for sign in (1, -1):
+                moved = [each.copy() for each in before]
+                moved[which][entry] += sign * nudge
+                numeric[entry] += sign * aim(*moved) / (2 * nudge)
+        np.testing.assert_allclose(new - old, eta * share * numeric, atol=1e-7)
 
 
 def test_slope_equals_finite_differences() -> None:

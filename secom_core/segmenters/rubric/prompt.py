@@ -24,7 +24,7 @@ from ..zero_shot_prompt import ranges_of
 _TEXTS: Final = PromptTexts(__package__, "prompt.txt")
 _MOST_CHARACTERS: Final = 100_000  # of a reply that is read at all
 _MOST_ITEMS: Final = 50  # of a list that is looked through
-_LONGEST: Final = 800  # characters of a rule; those of SeCom's Figures 9 and 10 have at most 340
+_LONGEST: Final = 800  # characters of a rule; those of SeCom's Figures 9 and 10 have at most 365
 _TAG: Final = r"<\s*/?\s*(?:reflection|rubric|example|revision)\b"
 _BULLET: Final = re.compile(r"^[^\S\n]*(?:[-*+•]|\(?\d{1,3}[.):])[^\S\n]+", re.MULTILINE)
 _RULE_END: Final = re.compile(r"<\s*/\s*rubric\s*>|<\s*example\b", re.IGNORECASE)
