@@ -71,6 +71,7 @@ class MemoryBank(Looking):
         vector_store: VectorStore | None = None,
         granularity: Granularity | None = None,
         weights: Mapping[str, float] | None = None,
+        rules: bool | None = None,
         reranker: Reranker | Reranking | None = None,
         packer: Packer | None = None,
         token_counter: TokenCounter | None = None,
@@ -105,6 +106,7 @@ class MemoryBank(Looking):
                 ``embedder``, that is used for segments, timelines and topics.
             granularity: the unit of memory: ``"segment"`` unless given, or ``"turn"`` or ``"session"`` for comparison.
             weights: the ranking's weights by signal, such as ``{"segment_lexical": 1}``; the fitted ones unless given.
+            rules: whether the bank's own rules take part in recalls (`Preset` says which); they do unless given.
             reranker: judges the best hits of a recall before they are packed, for example a cross-encoder. It is a
                 function of the query and the texts (`secom_core.protocols.Reranker`), or a `Reranking` that also sets
                 how many hits it judges and how much it counts. If it fails, the order stays as it was.
@@ -121,20 +123,17 @@ class MemoryBank(Looking):
                 paper's reranker chooses the memories that are shown, and learns from the citations (RMM's
                 retrospective reflection).
             changes: detect statements that change an earlier one, by rules in seven languages, and mark the earlier
-                ones in recalls: ``bank.changes``. Off unless given, because in long chats with assistants about half of
-                the links join statements about different things. With ``"model"``, the language model is also asked,
-                once for each session that ends.
+                ones in recalls: ``bank.changes``. Off unless given, as in long chats with assistants about half of the
+                links are wrong. With ``"model"``, the language model is also asked, once a session that ends.
             layers: your own layers, registered with `secom_core.layers.register`.
-            idle_after: the length of the silence that ends a session (RMM section 3), 30 minutes unless given. It is
-                measured by the times of the messages when the next message comes to the scope, and by the clock in
-                `end_idle_sessions`. A session also ends when another one begins, unless it has gone on since another
-                session began. With ``False``, only ``close=True`` and `close_session` end sessions.
+            idle_after: the silence that ends a session (RMM section 3), 30 minutes unless given: by the times of the
+                messages when the next one comes to the scope, and by the clock in `end_idle_sessions`. A session also
+                ends when another begins, unless it has gone on since. With ``False``, it ends only when you close it.
             redact: a function that removes text that must not be stored, such as card numbers, before anything is
                 stored and before any model sees it. It is applied to messages, the texts in their metadata, the name
                 that a `Session` brings, and logged questions; not to names that you give. It must always return the
                 same result for the same text, and leave redacted text unchanged. If it raises, nothing is stored.
-            max_memory: about how many bytes the indexes of all scopes may take in memory, 1 GiB unless given. The least
-                recently used index is dropped first, and loaded again when it is needed.
+            max_memory: about how many bytes all indexes may take, 1 GiB unless given; the least used go first.
             max_scopes: the largest number of scopes that are kept in memory; unless given, 1000 for topics and events.
             timezone: the time zone of the users, such as ``"Europe/Brussels"`` or a ``tzinfo``; UTC unless given. It
                 says which day "yesterday" is in a query, and of which zone times without an offset, or in UTC, are.
@@ -152,6 +151,7 @@ class MemoryBank(Looking):
             vector_store=vector_store,
             granularity=granularity,
             weights=weights,
+            rules=rules,
             reranker=reranker,
             packer=packer,
             token_counter=token_counter,

@@ -113,7 +113,9 @@ def test_rsum_shows_the_utterances_that_its_retriever_finds_beside_the_summary(
 ) -> None:
     """RSum section 5.4 and Table 8: the 3 best utterances."""
     preset = presets.rsum(ScriptedModel("<memory>\nMara has a sister.\n</memory>"), embedder=embedder)
-    with pytest.warns(DegradedWarning, match="summaris"), of_mara(preset) as bank:
+    with pytest.warns(DegradedWarning, match="summaris"):
+        bank = of_mara(preset)
+    with bank:
         turns = [turn for session in bank.sessions(ANN) for turn in bank.turns(ANN, session)]
         said = [(turn.id, message.text) for turn in turns for message in turn.messages]
         for question in QUESTIONS:
@@ -214,3 +216,11 @@ def test_rmm_without_vectors_finds_topics_by_words_and_records_citations():
         recall = bank.recall(ANN, "Who plays the accordion?", k=5, layers=["topics"])
         assert "accordion" in recall.text
         assert bank.citations.reward(ANN, recall.query, recall.impression, [1]).kind == "recorded"
+
+
+def test_a_preset_may_have_the_rules_of_the_bank_too() -> None:
+    preset = presets.secom(ScriptedModel(every_three_turns), denoiser=Informativeness())
+    with MemoryBank.open(preset=preset, rules=True) as bank:
+        bank.remember(ANN, [("user", "Always answer briefly.")], session="s0", close=True)
+        bank.remember(ANN, session(), close=True)
+        assert "standing" in {hit.kind for hit in bank.recall(ANN, "Who plays the accordion?").hits}
