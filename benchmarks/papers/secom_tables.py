@@ -171,7 +171,8 @@ SECOM: Final[Mapping[str, Table]] = {
         "run",
         "760 questions of five LoCoMo conversations, by BM25 and by static vectors: `results/papers.json`; weights of "
         "LLMLingua-2 are not to be had here",
-        "budgets in tokens where the paper has a number of segments; the paper's figure has no numbers",
+        "LoCoMo, as Long-MT-Bench+, which the paper has, names no evidence; budgets in tokens where the paper has a "
+        "number of segments; the paper's figure has no numbers",
     ),
     "secom-f4": Table(
         "SeCom",
