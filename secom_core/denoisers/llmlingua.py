@@ -78,7 +78,7 @@ class LLMLingua2:
     Args:
         model: name or folder of a token-classification model; the published XLM-RoBERTa large one where ``None``.
         rate: the share of tokens that stays, more than 0 and at most 1.
-        force_tokens: strings that always stay; at most 100.
+        force_tokens: strings that always stay; at most 100. SeCom names none; here line and sentence ends stay.
         device: a torch device such as ``"cuda"``; the GPU where there is one unless given.
         batch_size: chunks of up to 512 tokens that go through the model together.
         cache_size: how many results are kept, by their text; 0 for none.
