@@ -78,14 +78,19 @@ def joins(text: str, parts: Sequence[str], *, names: Iterable[str] = ()) -> bool
     return all(said or language_of(part) != language for said, part in zip(told, parts, strict=True))
 
 
-def tells_of(text: str, events: Sequence[str]) -> bool:
+def tells_of(text: str, events: Sequence[str], besides: str = "") -> bool:
     """Whether a text has a word of one of the events, or is in another language than all of them.
 
     Args:
         text: what a model made of them.
         events: what it was given.
+        besides: what it was given beside them. A text that only says this again tells nothing of the events: where it
+            has less than half of their words, one of the others is looked for.
     """
-    return shares_words(terms(text), events) or language_of(text) not in map(language_of, events)
+    words = {term for event in events for term in terms(event)}
+    others = words.difference(terms(besides))
+    telling = others if 2 * len(others) > len(words) else words
+    return not telling.isdisjoint(terms(text)) or language_of(text) not in map(language_of, events)
 
 
 def language_of(text: str) -> tuple[str, str]:

@@ -51,7 +51,8 @@ def refine(timelines: Sequence[Timeline], dialogue: str, *, tokens: int = 8_000)
     while places:
         shown = [_within(timelines[place], tokens) for place in places]
         asks = [partial(refinement_prompt, each, dialogue) for each in shown]
-        replies = yield from all_asked_twice(asks, [partial(read_refinement, timeline=each) for each in shown])
+        reads = [partial(read_refinement, timeline=each, dialogue=dialogue) for each in shown]
+        replies = yield from all_asked_twice(asks, reads)
         for place, reply in zip(places, replies, strict=True):
             found[place] = reply
         longer = [len(each.events) > 1 for each in shown]
@@ -104,14 +105,19 @@ def refinement_prompt(timeline: Timeline, dialogue: str, *, complaint: str | Non
     return _TEXTS.prompt(text, "refine", complaint=complaint, max_tokens=600)
 
 
-def read_refinement(reply: str, timeline: Timeline) -> str:
+def read_refinement(reply: str, timeline: Timeline, dialogue: str = "") -> str:
     """The paragraph in a reply, on one line.
 
     It is the last block between the tags, the one text of a JSON object, or the reply without a line that announces it.
 
+    Args:
+        reply: the model's reply.
+        timeline: what was to be rewritten.
+        dialogue: what it was to be rewritten for.
+
     Raises:
-        BadReply: where there are no words, none of any event's, or more than the timeline itself and a little would
-            take.
+        BadReply: where there are no words, none of any event's but those of the dialogue, or more than the timeline
+            itself and a little would take.
         CutOff: the reply was cut off; its whole sentences are its ``kept``.
     """
     answer = without_thoughts(reply)
@@ -126,6 +132,6 @@ def read_refinement(reply: str, timeline: Timeline) -> str:
     most = count_tokens("\n".join(timeline_lines(timeline))) + _SPARE_TOKENS
     if (size := count_tokens(text)) > most:
         raise BadReply(f"the paragraph has {size} tokens, it should be shorter than the timeline's {most}", reply)
-    if is_refusal(text) or not tells_of(text, [event.text for event in timeline.events]):
+    if is_refusal(text) or not tells_of(text, [event.text for event in timeline.events], dialogue):
         raise BadReply(f"that tells nothing of the timeline: {text[:200]}", reply)
     return text

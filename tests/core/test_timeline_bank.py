@@ -310,6 +310,19 @@ def of_the_kitchen(request):
     return f'<events>\n{{"event": "{told}", "exchanges": [0]}}\n</events>'
 
 
+def test_a_model_that_says_the_question_again_does_not_take_the_place_of_events():
+    def reply(request):
+        is_asked = stage(request) == "refine"
+        return "Which kitchen worktop was it? Keep it shorter." if is_asked else of_the_kitchen(request)
+
+    with MemoryBank.open(preset=presets.theanine(ScriptedModel(reply))) as bank:
+        bank.remember(MARA, [("user", "I want a kitchen worktop of oak.")], session="1", close=True)
+        with pytest.warns(DegradedWarning, match="did not rewrite 1 of 1 timelines"):
+            recall = bank.recall(MARA, "Which kitchen worktop was it?", k=1, layers=["timelines"])
+    assert "Ann wants a kitchen worktop of oak." in recall.text
+    assert "Keep it shorter" not in recall.text
+
+
 @pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()])
 def test_a_follow_up_finds_timelines_and_they_are_rewritten_for_the_whole_dialogue(embedder):
     model = ScriptedModel(of_the_kitchen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
@@ -160,6 +161,8 @@ LINE = Timeline(
     (Relation.CHANGED,),
 )
 
+OAK = replace(LINE, events=(replace(LINE.events[0], text="Ann wants oak for her kitchen."), LINE.events[1]))
+
 
 def test_the_question_shows_the_timeline_with_the_relations_it_uses():
     prompt = refinement_prompt(LINE, "Which worktop?", complaint="there are no words in the reply")
@@ -200,6 +203,20 @@ def test_a_rewritten_timeline_is_read(reply):
 def test_one_without_words_of_the_timeline_or_longer_than_it_is_refused(reply, reason):
     with pytest.raises(BadReply, match=reason):
         read_refinement(reply, LINE)
+
+
+@pytest.mark.parametrize("said", ["Which oak did Ann order?", "Which oak did Ann order? Keep it shorter."])
+def test_one_that_says_the_dialogue_again_is_refused(said):
+    """As a small model of 135 million parameters did."""
+    with pytest.raises(BadReply, match="tells nothing of the timeline: Which oak"):
+        read_refinement(f"<notes>{said}</notes>", OAK, "Which oak did Ann order?")
+
+
+@pytest.mark.parametrize("dialogue", ["Which worktop?", "Did Ann want oak, or take quartz in March for her kitchen?"])
+def test_one_that_answers_in_words_of_the_dialogue_is_read(dialogue):
+    """Where the dialogue has most words of the events, they count."""
+    said = "Ann wanted oak for the kitchen, and took quartz."
+    assert read_refinement(f"<notes>{said}</notes>", OAK, dialogue) == said
 
 
 def test_of_a_paragraph_that_was_cut_off_the_whole_sentences_are_kept():
