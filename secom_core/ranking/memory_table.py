@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias, TypeVar
 
@@ -24,6 +25,8 @@ Place: TypeAlias = tuple[int, int, int]
 
 Shown = TypeVar("Shown", Candidate, Hit)
 
+_BYTES: Final = 620
+"""Of a memory with its places in dictionaries, beside its key, as tracemalloc has it."""
 _GONE: Final = -1
 _COLUMNS: Final = ("session", "start", "stop", "key")
 _RANGE: Final = re.compile(r"#(\d{1,18})-(\d{1,18})$")
@@ -105,9 +108,9 @@ class MemoryTable:
         return self._used
 
     @property
-    def known(self) -> Iterable[Memory]:
-        """Those that are in memory."""
-        return self._known.values()
+    def nbytes(self) -> int:
+        """About how many bytes those that are in memory take, their turns apart."""
+        return sum(_BYTES + sys.getsizeof(memory.key) for memory in self._known.values())
 
     def __getitem__(self, number: int) -> Memory:
         found = self._known.get(number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
@@ -35,9 +34,6 @@ from .speaking import LONG, SAID_BY_USER
 from .surroundings import Besides, asked_about, besides, instructions, said_next, taken_back
 from .weights import DENSE, LEXICAL, SIGNALS
 
-_MEMORY_BYTES: Final = 620
-"""Of a memory with its places in dictionaries, beside its key, as tracemalloc has it."""
-
 _DIGITS: Final = 6
 """Scores are rounded, so that the order in which sums were formed does not show."""
 
@@ -65,10 +61,8 @@ class ScopeIndex:
     Args:
         dense: whether turns and memories come with vectors.
         weights: by signal; the ones fitted for lexical or for lexical and dense search unless given. What has no
-            weight counts for nothing: ``{"segment_lexical": 1}`` without ``rules`` is SeCom's own ranking by BM25
-            (section 2.1).
-        rules: whether the order may differ from that of the weights: what only holds whatever is asked, and what only
-            asks, goes behind the best others, and code that is asked for before the words around it.
+            weight counts for nothing: ``{"segment_lexical": 1}`` without ``rules`` is SeCom's own (section 2.1).
+        rules: whether what only stands, or only asks, goes behind the best others, and code that is asked for first.
         counter: counts a turn's tokens.
 
     Raises:
@@ -76,12 +70,7 @@ class ScopeIndex:
     """
 
     def __init__(
-        self,
-        *,
-        dense: bool,
-        weights: Mapping[str, float] | None = None,
-        rules: bool = True,
-        counter: TokenCounter,
+        self, *, dense: bool, weights: Mapping[str, float] | None = None, rules: bool = True, counter: TokenCounter
     ) -> None:
         unknown = sorted(set(weights or ()) - set(SIGNALS))
         if unknown:
@@ -106,8 +95,7 @@ class ScopeIndex:
     @property
     def nbytes(self) -> int:
         """About how many bytes it takes, within a quarter; costs as much as looking at every turn and term once."""
-        keys = sum(_MEMORY_BYTES + sys.getsizeof(memory.key) for memory in self.memories.known)
-        return keys + sum(index.nbytes for index in self.indexes) + self.filtered.fields.nbytes
+        return self.memories.nbytes + sum(index.nbytes for index in self.indexes) + self.filtered.fields.nbytes
 
     @property
     def statistics(self) -> Statistics:
@@ -297,8 +285,8 @@ class ScopeIndex:
         if "passage_dense" in compared:
             near |= compared["passage_dense"] > _NEAR
         only_stands = (self._table.stands[pool] > 0) & ~near & self._rules
-        total = behind(total, only_stands | only_asks)
-        total = np.round(search.code_first(total, pool) if self._rules else total, _DIGITS)
+        ruled = search.code_first(behind(total, only_stands | only_asks), pool) if self._rules else total
+        total = np.round(ruled, _DIGITS)
         # Rows come in the order in which they were indexed, which says nothing.
         order = np.lexsort((*self._table.order(pool), -total))
         best = each_once(self._table, pool, order)
