@@ -118,7 +118,7 @@ def read_refinement(reply: str, timeline: Timeline, dialogue: str = "") -> str:
     Raises:
         BadReply: where there are no words, none of any event's but those of the dialogue, or more than the timeline
             itself and a little would take.
-        CutOff: the reply was cut off; its whole sentences are its ``kept``.
+        CutOff: the reply was cut off; its whole sentences are its ``kept``, if they would be read by themselves.
     """
     answer = without_thoughts(reply)
     blocks = [each for each in _BLOCK.findall(answer) if each.strip()]
@@ -126,12 +126,20 @@ def read_refinement(reply: str, timeline: Timeline, dialogue: str = "") -> str:
     body = blocks[-1] if blocks else said[0] if len(said) == 1 else _ANNOUNCED.sub("", answer)
     text = " ".join(_TAG.sub(" ", _FENCE.sub(" ", body)).split())
     if cut_off(reply) and not (blocks and _CLOSED.search(answer)):
-        raise CutOff(CUT_OFF, reply, " ".join(sentences(text)[:-1]))
+        whole = " ".join(sentences(text)[:-1])
+        raise CutOff(CUT_OFF, reply, whole if not _what_is_wrong(whole, timeline, dialogue) else None)
+    if wrong := _what_is_wrong(text, timeline, dialogue):
+        raise BadReply(wrong, reply)
+    return text
+
+
+def _what_is_wrong(text: str, timeline: Timeline, dialogue: str) -> str:
+    """Why a text cannot stand for the timeline; empty where it can."""
     if not any(character.isalnum() for character in text):
-        raise BadReply("there are no words in the reply", reply)
+        return "there are no words in the reply"
     most = count_tokens("\n".join(timeline_lines(timeline))) + _SPARE_TOKENS
     if (size := count_tokens(text)) > most:
-        raise BadReply(f"the paragraph has {size} tokens, it should be shorter than the timeline's {most}", reply)
+        return f"the paragraph has {size} tokens, it should be shorter than the timeline's {most}"
     if is_refusal(text) or not tells_of(text, [event.text for event in timeline.events], dialogue):
-        raise BadReply(f"that tells nothing of the timeline: {text[:200]}", reply)
-    return text
+        return f"that tells nothing of the timeline: {text[:200]}"
+    return ""

@@ -225,6 +225,15 @@ def test_of_a_paragraph_that_was_cut_off_the_whole_sentences_are_kept():
     assert caught.value.kept == "Ann wanted oak."
 
 
+@pytest.mark.parametrize(
+    "said", ["Which oak did Ann order? The timel", "I cannot say. Plea", "Oak " * 300 + ". And then"]
+)
+def test_of_a_paragraph_that_was_cut_off_nothing_is_kept_that_would_not_be_read(said):
+    with pytest.raises(CutOff) as caught:
+        read_refinement(Reply(said, cut_off=True), OAK, "Which oak did Ann order?")
+    assert not caught.value.kept
+
+
 # -- the reply --------------------------------------------------------------------------------------------------------
 
 
