@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -79,8 +80,9 @@ def asked_about(
 
     Of the last session: what the user said first on each subject, then the rest of the user's words, then how the
     replies begin. A session of which turns are excluded is the present one, and is not the last.
-    Of the first session, the one before the last, and of days: the same of what was said then. Where nothing was said
-    on these days, what was said on the nearest day before them and after them, as what stands around them.
+    Of the first session, the one before the last, and of days: the same of what was said then; of several days such
+    that the first few are from all over them. Where nothing was said on these days, what was said on the nearest day
+    before them and after them, as what stands around them.
     Of the user: what holds now (`secom_core.ranking.standing.standing_rows`); of his name, age, home, job or diet, what
     tells it.
 
@@ -91,7 +93,7 @@ def asked_about(
         days: that are asked about.
     """
     if subject == "days":
-        said = [Besides(row, "relevant") for row in _gist(table, _said_on(table, days))]
+        said = [Besides(row, "relevant") for row in _gist(table, _said_on(table, days), spread=True)]
         return said or [Besides(row, "surrounding") for row in _gist_of_nearest(table, days)]
     if subject == "user":
         return [Besides(row, "standing") for row in holding(table)]
@@ -216,16 +218,39 @@ def _gist_of_nearest(table: PassageTable, days: Sequence[Span]) -> list[int]:
     return [row for day in nearest for row in _gist(table, _said_on(table, [(day, day)]))]
 
 
-def _gist(table: PassageTable, rows: Rows) -> list[int]:
+def _gist(table: PassageTable, rows: Rows, *, spread: bool = False) -> list[int]:
     rows = rows[table.latest[rows] > 0]
     heads = [row for row in rows.tolist() if table.head[row] == row]
     firsts = {int(table.memory[row]): row for row in reversed(heads)}
     opens = [row for row in heads if firsts[int(table.memory[row])] == row]
     users = [row for row in reversed(heads) if table.kind[row] != REPLY]
     replies = [row for row in reversed(rows.tolist()) if table.kind[row] == REPLY and table.start[row] == 0]
-    found = list(dict.fromkeys([*opens, *users, *replies]))
+    parts = (_spread(table, part) if spread else part for part in (opens, users, replies))
+    found = list(dict.fromkeys(chain.from_iterable(parts)))
     table.read(found[:_AT_ONCE])
     return found
+
+
+def _spread(table: PassageTable, rows: list[int]) -> list[int]:
+    """The rows such that the first few are from all over their days: one of each day, then the next of each.
+
+    So a small block shows something of a whole month, and not only how it began.
+    """
+    days = table.at(np.array(rows, dtype=np.int64)).day.tolist()
+    latest_first = sorted(set(days), reverse=True)
+    places = {latest_first[at]: place for place, at in enumerate(_halving(len(latest_first)))}
+    of_day = Counter[int]()
+    ordered: list[tuple[int, int, int]] = []
+    for row, day in zip(rows, days, strict=True):
+        ordered.append((of_day[day], places[day], row))
+        of_day[day] += 1
+    return [row for _, _, row in sorted(ordered)]
+
+
+def _halving(size: int) -> list[int]:
+    """The numbers below ``size``, each where it halves what those before it leave: 0, 4, 2, 6, 1, 5, 3, 7."""
+    digits = max(size - 1, 0).bit_length()
+    return sorted(range(size), key=lambda number: f"{number:0{digits}b}"[::-1])
 
 
 def said_next(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
