@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Final, TypeAlias
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Final
 
 from ..text.kept import KEPT, Kept
 from ..text.patterns import regex
 from ..text.terms import terms
 from .passage_table import PassageTable
+from .speaking import STANDING
 
-_MOST: Final = 200
-"""How many passages are looked at, the newest."""
-
-_Said: TypeAlias = tuple[int, tuple[bool, ...], frozenset[str]]
-"""A passage's row, which of the `_SLOTS` it tells, and its content words."""
+_FACT: Final = STANDING.index("fact")
 
 _ALIKE: Final = 0.5
 """The share of content words that two have in common where the newer stands for both."""
+
+_CONDITION: Final = regex(
+    r"\b(?:when(?:ever)?|if|wenn|falls|sobald|cuando|si|quand|lorsque|quando|se)\s(?:\w+\s)?"
+    r"(?:I|you|we|ich|du|wir|yo|te|je|tu|io|eu|pregunt\w+|pid\w+|pergunt\w+)\b|(?:我|你|您).{0,12}(?:时|時|的话|的話)"
+    r"|(?:聞|尋|質問).{0,6}(?:とき|時|場合|たら)|물(?:어|으).{0,6}(?:때|면)",
+    re.I,
+)
+"""How an instruction says that it is for some questions only."""
 
 _OF_ONESELF: Final = {
     "{japanese}": r"(?:^|[。、！\n])(?:(?:私|僕|俺|今|現在)[はも]?、?){0,3}[^はが。、！\n]{1,15}",
@@ -71,21 +77,64 @@ def standing_rows(table: PassageTable, rows: Sequence[int]) -> list[int]:
     """Those of the rows that hold now, the newest first.
 
     What was said anew takes the place of an older one of its kind: where newer ones name the user, a home or a job, and
-    the older tells no other of these, and where they share half of their content words.
+    the older tells no other of these, and where they share half of their content words. A fact gives way to such a name,
+    home or job in newer ones of any kind, as in "We moved to Ghent, and I don't eat meat any more".
 
     Args:
         table: the passages.
         rows: those that say what holds from then on, in the order in which they came.
     """
-    kept: list[_Said] = []
-    newest = list(reversed(rows))[:_MOST]
+    kept = [_Kept() for _ in STANDING]
+    newest = list(reversed(rows))
     table.read(newest)
+    found: list[int] = []
     for row in newest:
-        slots, words = _read(table.passage(row).text)
-        alike = [newer for newer in kept if table.stands[newer[0]] == table.stands[row]]
-        if not _is_replaced(alike, slots, words):
-            kept.append((row, slots, words))
-    return [row for row, _, _ in kept]
+        kind, (slots, words) = int(table.stands[row]), _read(table.passage(row).text)
+        told = set().union(*(each.told for each in (kept if kind == _FACT else kept[kind : kind + 1])))
+        if kept[kind].takes(slots, words, told):
+            found.append(row)
+    return found
+
+
+def who_first(table: PassageTable, rows: Sequence[int]) -> list[int]:
+    """The rows with those before the others that tell who the user is, such as a name, a home or a job."""
+    table.read(rows)
+    return sorted(rows, key=lambda row: not any(_read(table.passage(row).text)[0]))
+
+
+def unconditional_first(table: PassageTable, rows: Sequence[int]) -> list[int]:
+    """The rows with those after the others that hold for some questions only: "always … when I ask about prices"."""
+    table.read(rows)
+    return sorted(rows, key=lambda row: _CONDITION.search(table.passage(row).text) is not None)
+
+
+class _Kept:
+    """The statements of one kind that hold, by their content words; each may be taken once, the newest first."""
+
+    def __init__(self) -> None:
+        self.told: set[int] = set()
+        self._sizes: list[int] = []
+        self._with: dict[str, list[int]] = {}
+
+    def takes(self, slots: tuple[bool, ...], words: frozenset[str], told: Collection[int]) -> bool:
+        """Whether a statement holds, as no newer one says anew what it says; then it is kept too.
+
+        Args:
+            slots: which of the `_SLOTS` it tells.
+            words: its content words.
+            told: which of them newer ones tell.
+        """
+        own = {slot for slot, is_told in enumerate(slots) if is_told}
+        shared = Counter(each for word in words for each in self._with.get(word, ()))
+        if (own and own.issubset(told)) or any(
+            count > _ALIKE * (self._sizes[each] + len(words) - count) for each, count in shared.items()
+        ):
+            return False
+        for word in words:
+            self._with.setdefault(word, []).append(len(self._sizes))
+        self._sizes.append(len(words))
+        self.told |= own
+        return True
 
 
 def _slots_and_words(text: str) -> tuple[tuple[bool, ...], frozenset[str]]:
@@ -93,12 +142,3 @@ def _slots_and_words(text: str) -> tuple[tuple[bool, ...], frozenset[str]]:
 
 
 _read: Final[Kept[str, tuple[tuple[bool, ...], frozenset[str]]]] = Kept(_slots_and_words, characters=KEPT)
-
-
-def _is_replaced(newer: Sequence[_Said], slots: tuple[bool, ...], words: frozenset[str]) -> bool:
-    """Whether newer statements say anew all that one says of what a user has one of, or share half of its words."""
-    told = {slot for _, others, _ in newer for slot, is_told in enumerate(others) if is_told}
-    own = {slot for slot, is_told in enumerate(slots) if is_told}
-    if own and own <= told:
-        return True
-    return any(len(others & words) > _ALIKE * len(others | words) for _, _, others in newer)

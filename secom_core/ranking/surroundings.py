@@ -17,7 +17,7 @@ from ..text.repairs import takes_back
 from ..text.speech import Standing
 from .passage_table import PassageTable, Rows
 from .speaking import REPLY, SAID_BY_USER, STANDING, UTTERANCE
-from .standing import standing_rows
+from .standing import standing_rows, unconditional_first, who_first
 
 _FOUND: Final = 12
 """How many finds have their surroundings shown, the best."""
@@ -35,12 +35,12 @@ _SHORT: Final = 40
 _NO_DAY: Final = np.iinfo(np.int32).max
 """Later than any day."""
 
-_INSTRUCTION: Final = STANDING.index("instruction")
-_INSTRUCTIONS: Final = 12
+_INSTRUCTION, _FACT = STANDING.index("instruction"), STANDING.index("fact")
+_INSTRUCTIONS: Final = 60
 """How many instructions are looked at, those that came last."""
 
 _EARLY, _LATE, _TELLING = 100, 400, 4
-"""Of how many statements of the user, the first and the last, what he asks of himself is sought; how many tell."""
+"""How many of the user's statements are looked at, the first and the last; how many tell what he asks of himself."""
 
 _CORRECTIONS: Final = 2
 """How many corrections of a correction are followed."""
@@ -96,7 +96,7 @@ def asked_about(
         said = [Besides(row, "relevant") for row in _gist(table, _said_on(table, days), spread=True)]
         return said or [Besides(row, "surrounding") for row in _gist_of_nearest(table, days)]
     if subject == "user":
-        return [Besides(row, "standing") for row in holding(table)]
+        return [Besides(row, "standing") for row in who_first(table, holding(table))]
     if subject == "last session":
         return [Besides(row, "recent") for row in _gist(table, _last_session(table, exclude))]
     if subject == "session before last":
@@ -112,25 +112,35 @@ def holding(table: PassageTable, most: int | None = None) -> list[int]:
 
     Args:
         table: the passages.
-        most: how many of those that came last are looked at; all unless given.
+        most: how many of those that came last are looked at; as many as there is time for unless given.
     """
-    rows = np.flatnonzero((table.stands > 0) & (table.memory >= 0) & (table.latest > 0))
-    return standing_rows(table, _in_time(table, rows[-most:] if most else rows))
+    return standing_rows(table, _in_time(table, _standing(table)[-most:]) if most else _looked_at(table))
+
+
+def _standing(table: PassageTable) -> Rows:
+    return np.flatnonzero((table.stands > 0) & (table.memory >= 0) & (table.latest > 0))
+
+
+def _looked_at(table: PassageTable) -> list[int]:
+    """The rows among which is sought what stands, in time: the first, in which somebody says who he is, and the last;
+    and the last of those between them that tell such a fact.
+    """
+    rows = _in_time(table, _standing(table))
+    between = [row for row in rows[_EARLY:-_LATE] if table.stands[row] == _FACT]
+    return [*rows[:_EARLY], *between[-_LATE:], *rows[_EARLY:][-_LATE:]]
 
 
 def _telling(table: PassageTable, asked: Attribute) -> list[int]:
     """The rows that tell what the user asks of himself, the newest first; a few."""
-    rows = _in_time(table, np.flatnonzero((table.stands > 0) & (table.memory >= 0) & (table.latest > 0)))
-    # What somebody is called, he says at the beginning.
-    rows = [*rows[:_EARLY], *rows[_EARLY:][-_LATE:]]
+    rows = _looked_at(table)
     table.read(rows)
     return standing_rows(table, [row for row in rows if tells_attribute(table.passage(row).text, asked)])[:_TELLING]
 
 
 def instructions(table: PassageTable) -> list[int]:
-    """The rows that say how every answer is to be, the newest first; a few."""
+    """The rows that say how every answer is to be, the newest first, those that name a condition last; a few."""
     rows = np.flatnonzero((table.stands == _INSTRUCTION) & (table.memory >= 0) & (table.latest > 0))
-    return standing_rows(table, _in_time(table, rows[-_INSTRUCTIONS:]))
+    return unconditional_first(table, standing_rows(table, _in_time(table, rows[-_INSTRUCTIONS:])))
 
 
 def standing_statements(table: PassageTable) -> list[tuple[Passage, Standing]]:

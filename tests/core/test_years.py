@@ -46,3 +46,40 @@ def test_a_small_block_is_from_all_over_a_long_time(
     assert len(shown) >= 4
     thirds = {int(3 * ((at.replace(tzinfo=None) - first) / (last - first))) for at in shown}
     assert thirds == {0, 1, 2}
+
+
+@pytest.fixture(scope="module")
+def old_friend() -> Iterator[MemoryBank]:
+    """Who somebody is, told first, one instruction, and then years of preferences and of narrow instructions."""
+    with MemoryBank.open() as bank:
+        first = datetime(2023, 12, 1, 9)
+
+        def tell(day: int, text: str) -> None:
+            bank.remember(SCOPE, [("user", text)], session=f"{day:04d}", at=first + timedelta(day), close=True)
+
+        tell(0, "Hi, my name is Jonas Wieland, and I work as a physiotherapist.")
+        tell(1, "Please always answer me without emojis.")
+        for day in range(2, 700):
+            drink, food, place = (f"{name}{day % size}" for name, size in (("tea", 31), ("cake", 29), ("inn", 23)))
+            tell(day, f"I prefer {drink} with {food} at the {place}.")
+            if day % 20 == 0:
+                tell(day, f"Always add the {food} price when I ask about the {place}.")
+        tell(330, "We moved to Dresden.")
+        tell(340, "We moved to Ghent, and I don't like meat any more.")
+        yield bank
+
+
+def test_who_somebody_is_comes_before_years_of_preferences(old_friend: MemoryBank) -> None:
+    text = old_friend.recall(SCOPE, "What do you know about me?", token_budget=300, now=NOW).text
+    assert "Jonas Wieland" in text and "Ghent" in text
+    assert "Dresden" not in text
+
+
+def test_who_somebody_is_is_listed_after_years(old_friend: MemoryBank) -> None:
+    told = [each.passage.text for each in old_friend.standing(SCOPE)]
+    assert any("Jonas Wieland" in text for text in told)
+    assert not any("Dresden" in text for text in told)
+
+
+def test_an_instruction_for_every_answer_comes_before_newer_ones_for_some(old_friend: MemoryBank) -> None:
+    assert "without emojis" in old_friend.recall(SCOPE, "Which ferry goes on Sunday?", token_budget=400, now=NOW).text
