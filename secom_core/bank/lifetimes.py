@@ -13,6 +13,7 @@ from ..conversation import Scope, check_scope
 from ..corrections.store import corrections_of, marks
 from ..errors import InvalidInput, StoreError, shorten, warn_degraded
 from ..lifetimes import store as rows
+from ..lifetimes.overflow import overflow
 from ..lifetimes.records import Cap, Lifetime
 from ..stores.rows import ScopeRow
 from ..stores.sql import Also, SqlStore
@@ -99,7 +100,8 @@ class Lifetimes:
         """Limit how much a scope may hold; without a number, remove the limit.
 
         What is too much goes, the oldest turn first, pinned ones and what corrects them last; what is too old goes,
-        pinned or not. A turn that is larger than the cap by itself goes as soon as it has come.
+        pinned or not. A turn that is larger than the cap by itself goes as soon as it has come. Up to a two-hundredth
+        of the cap goes besides, unless it is pinned, so that not each turn after it makes another go.
 
         Args:
             scope: whose memory it is; nothing needs to be remembered there yet.
@@ -235,7 +237,7 @@ class Lifetimes:
             if ended.is_whole:
                 self._forget_empty(scope)
         for _ in range(_TRIED):
-            over = rows.overflow(self._store, scope, now, self._pinned(scope))
+            over = overflow(self._store, scope, now, self._pinned(scope))
             if not over:
                 break
             gone += self._forget(scope, over)

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Connection, Dialect, Row, Table, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Dialect, Row, Table, and_, delete, insert, or_, select
 
 from ..conversation import Scope
 from ..errors import InvalidInput
@@ -37,7 +36,7 @@ _FROM: Final = "FROM scopes LEFT JOIN scope_caps ON scope_caps.scope_id = scopes
 _STATE: Final = f"SELECT {_COLUMNS} {_FROM} WHERE scopes.key = :key"
 
 
-class _State(NamedTuple):
+class State(NamedTuple):
     """The columns above: a scope's counts, its cap and what was noted of it, and its first end."""
 
     id: int
@@ -51,7 +50,7 @@ class _State(NamedTuple):
     age_us: int | None
 
 
-_WIDTH: Final = len(_State._fields)
+_WIDTH: Final = len(State._fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +89,11 @@ class Due:
     holding: Collection[Table] = ()
 
 
+def state_of(connection: Connection, scope: Scope) -> State | None:
+    """What the scope may hold, and what was noted of it; nothing where nothing is remembered."""
+    return next(map(State._make, glance_in(connection, _STATE, key=scope_key(scope))), None)
+
+
 def due(
     store: SqlStore, scope: Scope, now: datetime, *, session: str | None = None, tables: Sequence[Table] = ()
 ) -> Due:
@@ -106,7 +110,7 @@ def due(
     kind: Callable[[], Dialect] = type(store.engine.dialect)
     statement = _looking(kind, tuple(tables), has_session=session is not None)
     for row in store.glance(statement, key=scope_key(scope), **name):
-        state, moment = _State._make(row[:_WIDTH]), microseconds(now)
+        state, moment = State._make(row[:_WIDTH]), microseconds(now)
         is_capped = state.checked is not None
         is_over = is_capped and (
             state.checked != state.revision or (state.next_us is not None and state.next_us <= moment)
@@ -166,54 +170,6 @@ def ending(connection: Connection, scope: Scope, now: datetime) -> Ending | None
         for name in connection.scalars(select(messages.c.name).join_from(lifetimes, messages, owner).where(*come))
     ]
     return Ending(scope_id, names, numbers)
-
-
-@retry_if_contended
-def overflow(store: SqlStore, scope: Scope, now: datetime, pinned: Collection[str]) -> Sequence[str]:
-    """The ids of the turns that go, because the scope has a cap, in one transaction; see `_overflow`."""
-    # What is noted can be looked for again.
-    with store.transaction(durable=False, scope=scope) as connection:
-        return _overflow(connection, scope, now, pinned)
-
-
-def _overflow(connection: Connection, scope: Scope, now: datetime, pinned: Collection[str]) -> Sequence[str]:
-    """What of the scope is too much at a moment, the oldest first, what is pinned last.
-
-    Where nothing is too much, that is noted with the scope's revision.
-    """
-    row = next(map(_State._make, glance_in(connection, _STATE, key=scope_key(scope))), None)
-    if row is None or row.checked is None:
-        return ()
-    cap, moment = _cap(row), microseconds(now)
-    turns = list(connection.execute(_turns(connection, row.id)))
-    oldest_allowed = moment - cap.age // _MICROSECOND if cap.age is not None else None
-    doomed = {turn.name for turn in turns if oldest_allowed is not None and turn.at_us <= oldest_allowed}
-    left = [turn for turn in turns if turn.name not in doomed]
-    count, size = len(left), sum(turn.size for turn in left)
-    for turn in sorted(left, key=lambda turn: turn.name in pinned):
-        if (cap.turns is None or count <= cap.turns) and (cap.bytes is None or size <= cap.bytes):
-            break
-        doomed.add(turn.name)
-        count, size = count - 1, size - turn.size
-    if not doomed:
-        first = min((turn.at_us for turn in left), default=None)
-        next_us = first + cap.age // _MICROSECOND if first is not None and cap.age is not None else None
-        mine = scope_caps.c.scope_id == row.id
-        connection.execute(update(scope_caps).where(mine).values(checked=row.revision, next_us=next_us))
-    return sorted(doomed)
-
-
-def _turns(connection: Connection, scope_id: int) -> Any:
-    """Each turn's id, when it began and how many bytes it has, the oldest first."""
-    sized: ColumnElement[int] = func.octet_length(messages.c.text)
-    if connection.dialect.name == "sqlite":
-        sized = func.length(sa.cast(messages.c.text, sa.LargeBinary))
-    first = messages.alias()
-    began = and_(first.c.session_id == messages.c.session_id, first.c.turn == messages.c.turn, first.c.position == 0)
-    by_turn = first.c.id, first.c.name, first.c.at_us
-    every = select(*by_turn, func.sum(sized).label("size")).select_from(messages.join(first, began))
-    mine = every.where(messages.c.scope_id == scope_id, first.c.scope_id == scope_id)
-    return mine.group_by(*by_turn).order_by(first.c.at_us, first.c.id)
 
 
 @retry_if_contended
@@ -309,10 +265,11 @@ def ends(connection: Connection, scope_id: int) -> Iterator[Lifetime]:
 def cap_of(connection: Connection, scope_id: int) -> Cap | None:
     """How much the scope may hold; nothing where it may hold whatever comes."""
     row = connection.execute(select(scope_caps).where(scope_caps.c.scope_id == scope_id)).one_or_none()
-    return _cap(row) if row is not None else None
+    return cap_in(row) if row is not None else None
 
 
-def _cap(row: Row[Any] | _State) -> Cap:
+def cap_in(row: Row[Any] | State) -> Cap:
+    """How much the scope may hold."""
     return Cap(row.turns, row.bytes, timedelta(microseconds=row.age_us) if row.age_us is not None else None)
 
 
@@ -346,7 +303,7 @@ def drop_unsound(connection: Connection, scope_id: int) -> None:
     with collected():
         kept = {row.id for row in sound_rows(connection, select(lifetimes).where(mine), lifetimes, scope_id)}
         capped = select(scope_caps).where(scope_caps.c.scope_id == scope_id)
-        caps = sound_records(connection, connection.execute(capped).all(), _cap, scope_caps, scope_id)
+        caps = sound_records(connection, connection.execute(capped).all(), cap_in, scope_caps, scope_id)
     held = connection.scalars(select(lifetimes.c.id).where(mine)).all()
     delete_among(connection, lifetimes.c.id, set(held) - kept)
     if not caps:

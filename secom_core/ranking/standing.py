@@ -77,8 +77,8 @@ def standing_rows(table: PassageTable, rows: Sequence[int]) -> list[int]:
     """Those of the rows that hold now, the newest first.
 
     What was said anew takes the place of an older one of its kind: where newer ones name the user, a home or a job, and
-    the older tells no other of these, and where they share half of their content words. A fact gives way to such a name,
-    home or job in newer ones of any kind, as in "We moved to Ghent, and I don't eat meat any more".
+    the older tells no other of these, and where they share half of their content words. A fact gives way to such a
+    name, home or job in newer ones of any kind, as in "We moved to Ghent, and I don't eat meat any more".
 
     Args:
         table: the passages.

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -370,3 +370,43 @@ def test_ten_thousand_ends_cost_no_more_than_what_has_ended(tmp_path) -> None:
         assert words(bank, BOB) == ["The garden blooms."]
     raw = b"".join(each.read_bytes() for each in tmp_path.iterdir())
     assert SECRET.lower().encode() not in raw
+
+
+def statements(bank: MemoryBank, act: Callable[[], object]) -> list[str]:
+    """What the database is asked meanwhile."""
+    asked: list[str] = []
+    connection = bank._store.engine.raw_connection().driver_connection
+    connection.set_trace_callback(asked.append)
+    act()
+    connection.set_trace_callback(None)
+    return asked
+
+
+@pytest.mark.parametrize("cap", [{"turns": 1_000}, {"age": timedelta(days=100)}], ids=["turns", "age"])
+def test_a_turn_within_the_cap_does_not_have_every_other_turn_read(bank, cap) -> None:
+    bank.lifetimes.cap(ANN, **cap)
+    bank.remember(ANN, said("It is 900 now."), session="new")
+    asked = statements(bank, lambda: bank.remember(ANN, said("And the lift is broken."), session="new"))
+    assert not [each for each in asked if "ORDER BY messages_1.at_us" in each]
+
+
+def test_of_a_large_cap_a_few_more_go_at_once(tmp_path) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        for at in range(20):
+            bank.remember(ANN, said(*(f"Note {at}-{turn}." for turn in range(60))), session=f"{at:02d}", close=True)
+        bank.lifetimes.cap(ANN, turns=1_000)
+        counts = []
+        for turn in range(12):
+            bank.remember(ANN, said(f"Today {turn}."), session="today")
+            counts.append(len(words(bank)))
+        assert counts == [996, 997, 998, 999, 1000, 995, 996, 997, 998, 999, 1000, 995]
+
+
+def test_what_the_oldest_turn_that_is_left_becomes_too_old_is_known_after_it_was_forgotten(bank) -> None:
+    bank.lifetimes.cap(ANN, age=timedelta(days=2, seconds=1))
+    bank.remember(ANN, said("It is 900 now.", at=ago(hours=1)), session="new")
+    bank.forget(ANN, session="old")
+    time.sleep(1.1)
+    assert words(bank) == ["It is 900 now."]
+    asked = statements(bank, lambda: bank.recall(ANN, "rent"))
+    assert len(asked) < 12

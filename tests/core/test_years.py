@@ -71,7 +71,8 @@ def old_friend() -> Iterator[MemoryBank]:
 
 def test_who_somebody_is_comes_before_years_of_preferences(old_friend: MemoryBank) -> None:
     text = old_friend.recall(SCOPE, "What do you know about me?", token_budget=300, now=NOW).text
-    assert "Jonas Wieland" in text and "Ghent" in text
+    assert "Jonas Wieland" in text
+    assert "Ghent" in text
     assert "Dresden" not in text
 
 
