@@ -132,6 +132,8 @@ _DAY_SIGNS: Final = signs(
     "|my |our |mi |mon |mein|unser|early|mid|end|anfang|mitte|mediados|principios|finales|fin |début|christmas|noël"
     "|between|from |over |at |zwischen|von |vom |letzte|vor |am |entre|de |del |du |d'|d’|hace|il y a|l'|l’|ce |le "
     "|今|昨|前|上|本|周|月|日|年|先|曜|おと|きのう|ゆうべ|过去|最近|近|ここ|春|夏|秋|冬|末|週|星期|礼|禮|この"
+    "|easter|oster|pâques|pascua|santa|silvester|neujahr|nochevieja|nouvel|sylvestre|kw |quart"
+    "|复活|イースター|正月|元旦|before last|vorletzt|antepasado|penúltim|schalttag|bisiesto|bissextile"
     "|월|일|주|달|년|해|전|어제|어젯밤|간밤|오늘|그제|저께|엊그제|최근|봄|여름|가을|겨울"
 )
 _NAMES: Final = regex("[ァ-ヺー]{2}|[가-힣]").search

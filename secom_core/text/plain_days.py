@@ -12,6 +12,7 @@ from datetime import date
 from typing import Final, Literal, TypeAlias
 
 from .dates import MONTH_NUMBERS, WEEKDAY_NUMBERS
+from .named_times import named_times
 from .patterns import regex
 from .seasons import SEASON_NAMES
 from .wording import folded_case, is_signed, signs, wording
@@ -88,6 +89,8 @@ def plain_days(text: str, today: date | None, *, is_asked: bool = False) -> str:
     """
     if len(text) > _LONGEST:
         return text
+    if today:
+        text = named_times(text, today, is_asked=is_asked)
     if today and is_signed(folded_case(text), _LAST_YEAR_SIGNS):
         for pattern in (_YEAR_AFTER, _YEAR_BEFORE):
             text = pattern.sub(lambda match: _of_year(match, today), text)

@@ -21,7 +21,7 @@ _Days: TypeAlias = Iterator[tuple[date, date]]
 _Reader: TypeAlias = Callable[[re.Match[str], date], _Days]
 _Form: TypeAlias = tuple[re.Pattern[str], _Reader]
 
-_SEASONS: Final = {
+SEASONS: Final = {
     name: number
     for number, names in enumerate(
         (
@@ -33,7 +33,9 @@ _SEASONS: Final = {
     )
     for name in names.split()
 }
-SEASON_NAMES: Final = tuple(name for name in _SEASONS if len(name) > 1)
+"""The number of each season, 0 being spring."""
+
+SEASON_NAMES: Final = tuple(name for name in SEASONS if len(name) > 1)
 """Of all languages that are written in letters, in small ones."""
 
 _LATIN: Final = "|".join(SEASON_NAMES)
@@ -68,7 +70,7 @@ _SIGN_WEEKDAY: Final = regex(
     rf"{_NOT_NEXT}(?:(?P<last>上个?|上個?)?(?:这个?|這個?|本)?(?:周|週|星期|礼拜|禮拜)(?P<day>[一二三四五六日天])"
     r"|(?P<before>先週の?)?(?P<kanji>[月火水木金土日])曜日?)"
 )
-_NUMBERS: Final = (
+NUMBERS: Final = (
     {
         name: number
         for names in (
@@ -85,7 +87,10 @@ _NUMBERS: Final = (
     | {"einem": 1, "einer": 1, "una": 1, "une": 1, "两": 2, "兩": 2, "ein paar": 3, "quelques": 3, "unos": 3, "unas": 3}
     | {"uma": 1, "duas": 2}
 )
-_COUNT: Final = rf"(?:\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+"""What each word for a number means, in small letters."""
+
+COUNT: Final = rf"(?:\d{{1,3}}|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})"
+"""A number in digits, or such a word."""
 _UNITS: Final = {
     **dict.fromkeys(("day", "tag", "día", "jour", "dia", "giorn", "天", "日"), 1),
     **dict.fromkeys(("week", "woche", "semana", "semaine", "settiman", "周", "星期", "礼拜"), 7),
@@ -93,21 +98,21 @@ _UNITS: Final = {
     **dict.fromkeys(("year", "jahr", "año", "an", "année", "ano", "ann", "年"), 365),
 }
 _AGO: Final = regex(
-    rf"\b(?:vor|hace|il y a|há|faz)\s(?P<count>{_COUNT})\s"
+    rf"\b(?:vor|hace|il y a|há|faz)\s(?P<count>{COUNT})\s"
     r"(?:(?P<unit>tag|woche|monat|jahr|día|semana|mes|año|jour|semaine|mois|année|an|dia|mês|ano)(?:en|es|e|n|s)?)\b"
-    rf"|\b(?P<count_before>{_COUNT})\s(?P<unit_before>giorn|settiman|mes|ann)[oiae]\sfa\b"
+    rf"|\b(?P<count_before>{COUNT})\s(?P<unit_before>giorn|settiman|mes|ann)[oiae]\sfa\b"
     rf"|(?<![一二三四五六七八九十])(?P<number>\d{{1,3}}|两|{HAN_NUMBER})(?:か|カ|ヶ|ケ|ヵ|箇|個|个)?"
     r"(?P<of>天|日|周|星期|礼拜|(?<!\d)(?<![一二三四五六七八九十])月|年)间?(?:前|以前|之前)",
     re.I,
 )
 _FEW: Final = r"few|several|couple of|(?:ein )?paar|einigen|unos|unas|quelques"
 _LAST_ONES: Final = regex(
-    rf"\b(?:the\s|these\s)?(?:last|past|previous)\s(?P<count>{_COUNT}|{_FEW})\s(?P<of>day|week|month|year)s\b"
+    rf"\b(?:the\s|these\s)?(?:last|past|previous)\s(?P<count>{COUNT}|{_FEW})\s(?P<of>day|week|month|year)s\b"
     r"(?! (?:of|in|before)\b)"
-    rf"|\b(?:(?:den|die|der)\s(?:letzten|vergangenen)|seit)\s(?P<count_de>{_COUNT}|{_FEW})\s"
+    rf"|\b(?:(?:den|die|der)\s(?:letzten|vergangenen)|seit)\s(?P<count_de>{COUNT}|{_FEW})\s"
     r"(?P<of_de>tag|woche|monat|jahr)e?n?\b(?! (?:de[sr]|vo[nrm]|im)\b)"
-    rf"|\b(?:los|las)\súltim[oa]s\s(?P<count_es>{_COUNT})\s(?P<of_es>día|semana|mes|año)(?:es|s)?\b(?! (?:del?|en)\b)"
-    rf"|\b(?:les|ces|des)\s(?P<count_fr>{_COUNT}|quelques)\sderni(?:er|ère)s\s"
+    rf"|\b(?:los|las)\súltim[oa]s\s(?P<count_es>{COUNT})\s(?P<of_es>día|semana|mes|año)(?:es|s)?\b(?! (?:del?|en)\b)"
+    rf"|\b(?:les|ces|des)\s(?P<count_fr>{COUNT}|quelques)\sderni(?:er|ère)s\s"
     r"(?P<of_fr>jour|semaine|mois|année|an)s?\b(?! (?:d[eu]\b|d['’]))",
     re.I,
 )
@@ -201,13 +206,13 @@ def _half_a_year(match: re.Match[str], today: date) -> _Days:
 
 def _ago(match: re.Match[str], today: date) -> _Days:
     count, unit = (part.lower() for part in match.groups() if part)
-    yield counted_back(_NUMBERS.get(one_way(count)) or han_number(count), _UNITS[one_way(unit)], today)
+    yield counted_back(NUMBERS.get(one_way(count)) or han_number(count), _UNITS[one_way(unit)], today)
 
 
 def _until_now(match: re.Match[str], today: date) -> _Days:
     """The days until today: "the last two weeks" in Chinese and Japanese; some days are a week."""
     few = match["few"] is not None
-    number = 1 if few else _NUMBERS.get(one_way(match["count"])) or han_number(match["count"])
+    number = 1 if few else NUMBERS.get(one_way(match["count"])) or han_number(match["count"])
     yield today - timedelta(min(number, 100) * (7 if few else _UNITS[one_way(match["of"])])), today
 
 
@@ -215,7 +220,7 @@ def _last_ones(match: re.Match[str], today: date) -> _Days:
     """The days until today: "the last two weeks"; a few days are a week, as in Chinese and Japanese."""
     count, unit = (part.lower() for part in match.groups() if part)
     length = _UNITS[unit]
-    number = _NUMBERS.get(count) or (int(count) if count.isdecimal() else 7 if length == 1 else 4)
+    number = NUMBERS.get(count) or (int(count) if count.isdecimal() else 7 if length == 1 else 4)
     yield today - timedelta(min(number, 100) * length), today
 
 
@@ -265,7 +270,7 @@ def _any_season(match: re.Match[str], today: date) -> _Days:
     """The same of a season that may be named without a word for that."""
     if _CASE.match(match[0]):
         return
-    parts, number = match.groupdict(), _SEASONS[match["season"].lower()]
+    parts, number = match.groupdict(), SEASONS[match["season"].lower()]
     if parts["year"] or parts.get("past") or parts.get("before"):
         year = int(parts["year"]) if parts["year"] else today.year - 1 - bool(parts["before"])
         yield from season_days(number, today, year)

@@ -484,3 +484,111 @@ def test_days_before_anything_was_said() -> None:
     assert _said_on({"2026-04-30": "I adopted a cat."}, "What did I say in 2020?", k=1) == [
         ("I adopted a cat.", "surrounding")
     ]
+
+
+NAMED = {
+    ("2025-11-20", "2025-11-20"): """
+        What did I say exactly one year ago?
+        What did we talk about a year ago today?
+        What did I tell you on this day last year?
+        Was habe ich heute vor einem Jahr erzählt?
+        ¿Qué dije hoy hace un año?
+        Qu'est-ce que j'ai dit il y a un an jour pour jour ?
+        去年的今天我说了什么？
+        一年前的今天我说了什么？
+        ちょうど一年前に何を話しましたか？
+        去年の今日、何を話しましたか？
+        """,
+    ("2024-07-01", "2024-07-31"): """
+        What did I say in July two years ago?
+        What did I say two years ago in July?
+        Was habe ich vor zwei Jahren im Juli gesagt?
+        ¿Qué dije en julio de hace dos años?
+        Qu'est-ce que j'ai dit en juillet il y a deux ans ?
+        两年前的7月我说了什么？
+        2年前の7月に何を話しましたか？
+        令和6年7月に何を話しましたか？
+        """,
+    ("2025-06-01", "2025-08-31"): """
+        What did we talk about two summers ago?
+        What did we talk about the summer before last?
+        Worüber haben wir im vorletzten Sommer gesprochen?
+        De quoi avons-nous parlé il y a deux étés ?
+        ¿De qué hablamos hace dos veranos?
+        """,
+    ("2025-11-01", "2025-11-30"): """
+        What did I say last November?
+        Was habe ich letzten November gesagt?
+        Qu'est-ce que j'ai dit en novembre dernier ?
+        """,
+    ("2024-01-01", "2024-12-31"): """
+        What did we talk about the year before last?
+        Worüber haben wir im vorletzten Jahr gesprochen?
+        """,
+    ("2025-08-04", "2025-08-10"): """
+        What did I tell you in week 32 of 2025?
+        What did I say in calendar week 32 last year?
+        What did I say in 2025-W32?
+        Was habe ich in KW 32 letztes Jahr gesagt?
+        Qu'est-ce que j'ai dit en semaine 32 de l'année dernière ?
+        """,
+    ("2020-12-28", "2021-01-03"): "What did I say in week 53 of 2020?",
+    ("2024-07-01", "2024-09-30"): """
+        What did we discuss in Q3 2024?
+        What did we discuss in the third quarter of 2024?
+        Worüber haben wir im dritten Quartal 2024 gesprochen?
+        ¿De qué hablamos en el tercer trimestre de 2024?
+        2024年第三季度我们聊了什么？
+        """,
+    ("2025-07-01", "2025-12-31"): """
+        What did we discuss in the second half of last year?
+        去年下半年我们聊了什么？
+        """,
+    ("2024-12-31", "2024-12-31"): """
+        What did I say on New Year's Eve 2024?
+        Was habe ich zu Silvester 2024 gesagt?
+        """,
+    ("2026-04-03", "2026-04-06"): """
+        What did I say at Easter?
+        Was habe ich an Ostern gesagt?
+        """,
+    ("2026-04-05", "2026-06-30"): """
+        What did we talk about between Easter and June?
+        Worüber haben wir zwischen Ostern und Juni gesprochen?
+        ¿De qué hablamos entre Semana Santa y junio?
+        """,
+    ("2026-04-05", "2026-11-20"): "What have we talked about since Easter?",
+    ("2024-02-29", "2024-02-29"): "What did I say on leap day?",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "span"), [(line.strip(), span) for span, lines in NAMED.items() for line in lines.strip().splitlines()]
+)
+def test_a_time_that_has_a_name(text: str, span: tuple[str, str]) -> None:
+    assert subject(text) == "days"
+    assert asked(text) == [span]
+
+
+def test_a_year_ago_on_a_leap_day_is_the_last_of_february() -> None:
+    assert asked("What did I say exactly one year ago?", date(2024, 2, 29)) == [("2023-02-28", "2023-02-28")]
+
+
+@pytest.mark.parametrize(("year", "day"), [(1961, "04-02"), (2000, "04-23"), (2025, "04-20"), (2038, "04-25")])
+def test_easter_is_computed(year: int, day: str) -> None:
+    assert asked(f"What have we talked about since Easter {year}?", date(2040, 1, 1))[0][0] == f"{year}-{day}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which eggs did I paint for Easter?",
+        "What was my New Year's resolution?",
+        "What did I do in week 3 of my training?",
+        "Was the last march we went on long?",
+        "Who came first in the second half of the match?",
+    ],
+)
+def test_what_only_sounds_like_such_a_time(text: str) -> None:
+    assert subject(text) == ""
+    assert named(text) == []
