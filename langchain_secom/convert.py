@@ -55,6 +55,7 @@ _PLAIN: Final = (HumanMessage, AIMessage)
 _CHAT_ROLES: Final = {"human": "user", "ai": "assistant", "developer": "system", "function": "tool"}
 _PROVIDERS_OWN: Final = frozenset({"timestamp", "tool_calls", "function_call", "reasoning_content", "audio", "refusal"})
 _TOOL_CHARACTERS: Final = 500
+"""Of how many characters the arguments of a tool's call, or its result, are at most: half of them of its end."""
 
 
 # -- messages to the core ---------------------------------------------------------------------------------------------
@@ -80,8 +81,9 @@ def to_message(message: BaseMessage) -> Message:
 
     The speaker is the message's ``name``; the time comes from ``additional_kwargs["timestamp"]``; the rest of the
     ``additional_kwargs`` becomes metadata as far as JSON can hold it. A tool call becomes a line
-    ``[calls weather({"city": "Rome"})]``, a tool's result is cut after 500 characters. What a person says who refuses a
-    call is of the speaker ``reviewer``; a call that a person changed stands before its result.
+    ``[calls weather({"city": "Rome"})]``; of arguments, or a result, of more than 500 characters the first and the last
+    250 are kept. What a person says who refuses a call is of the speaker ``reviewer``; a call that a person changed
+    stands before its result.
 
     Raises:
         InvalidInput: for a timestamp that is no time.
@@ -202,7 +204,10 @@ def _result(text: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _TOOL_CHARACTERS else f"{text[:_TOOL_CHARACTERS]}…"
+    if len(text) <= _TOOL_CHARACTERS:
+        return text
+    # What a file or a list is about stands at its beginning, what came of a command at its end.
+    return f"{text[: _TOOL_CHARACTERS // 2]}…{text[-_TOOL_CHARACTERS // 2 :]}"
 
 
 def _metadata(message: BaseMessage) -> dict[str, Any]:

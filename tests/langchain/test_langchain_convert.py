@@ -217,6 +217,15 @@ def test_a_message_comes_back_as_it_went_in(message: BaseMessage) -> None:
     assert from_message(to_message(message)) == message
 
 
+def test_of_a_long_tool_result_the_end_is_kept_too_where_a_shell_tells_what_failed() -> None:
+    begins, ends = "$ pytest -x\n", "FAILED test_rounding\n1 failed in 3.1s"
+    output = f"{begins}{'tests/test_money.py::test_cents PASSED' * 200}{ends}"
+    text = to_message(ToolMessage(output, tool_call_id="1")).text
+    assert text.startswith(begins)
+    assert text.endswith(ends)
+    assert len(text) == 501
+
+
 def test_a_tool_result_comes_back_as_something_every_model_accepts() -> None:
     assert isinstance(from_message(Message("sun", role="tool")), AIMessage)
 
