@@ -19,6 +19,7 @@ from ..llm.retry import Ask, all_asked_twice
 from ..llm.windows import day_of, window_texts, within
 from ..memory import Memory
 from ..text.non_answers import is_refusal
+from ..text.pasted import without_pasted
 from ..text.terms import count_tokens, sentences, terms
 from .attribution import attributed, without_example
 from .grounding import resting_on
@@ -189,8 +190,8 @@ def _kept(found: Texts | ModelError) -> Texts | ModelError:
 def segment_drafts(memories: Sequence[Memory], *, by_speaker: bool = False) -> list[Draft]:
     """Each segment as a draft: the utterance that says most of what it is about, as it was said, with all its turns.
 
-    Of a long utterance, its best sentence. What a user tells goes before what an assistant answers, unless it says
-    much less.
+    Of a long utterance, its best sentence; no code, nor what else a program wrote (`secom_core.text.pasted`). What a
+    user tells goes before what an assistant answers, unless it says much less.
 
     Args:
         memories: the segments of a session, in order.
@@ -218,7 +219,9 @@ def _best(memory: Memory, rarity: Callable[[str], float], by_speaker: bool) -> D
     messages = [message for turn in memory.turns for message in turn.messages if message.text.strip()]
     if by_speaker:
         messages = _of_main_speaker(messages, rarity)
-    parts = [(message, part) for message in messages for part in _parts(message.text)]
+    told = [(message, part) for message in messages for part in _parts(without_pasted(message.text))]
+    # Where nothing but code was said, it is of that.
+    parts = told or [(message, part) for message in messages for part in _parts(message.text)]
     if not parts:
         return None
     users = any(message.role in _USERS for message in messages)
@@ -243,5 +246,5 @@ def _of_main_speaker(messages: Sequence[Message], rarity: Callable[[str], float]
 def _parts(text: str) -> list[str]:
     whole = " ".join(text.split())
     if count_tokens(whole) <= _LONGEST:
-        return [whole]
+        return [whole] if whole else []
     return [shortened(" ".join(part.split()), _LONGEST) for part in sentences(text) or [whole]]

@@ -14,6 +14,7 @@ from ..conversation import Message, Turn
 from ..derived.coverage import covering
 from ..protocols import Statistics, TokenCounter
 from ..text.passages import blocks
+from ..text.pasted import without_pasted
 from ..text.patterns import regex
 from ..text.speech import asks, stands
 from ..text.terms import sentences
@@ -21,7 +22,6 @@ from .statements import about, lines_of, tells
 
 _ASKING: Final = frozenset({"user", "human"})
 
-_NO_PROSE: Final = frozenset({"code", "table"})
 _MARKS: Final = regex(
     r"^[ \t]*(?:[-*•+][ \t]+)?(?:\d{1,2}[.)][ \t]+(?=\*\*|__))?"
     r"(?:\*\*(?:[^\s*]+[ \t]+){0,3}[^\s*]+[.:!?]\*\*[ \t]+(?=\S))?"
@@ -76,11 +76,11 @@ def _behind(message: Message, day: str, said: Iterable[str]) -> Iterator[str]:
 
 
 def prose(message: Message) -> list[str]:
-    """The sentences of a message that are of words: no code, table or link, and of a reply no heading, no mark of a
-    list or of emphasis, and no piece of a sentence.
+    """The sentences of a message that are of words: nothing that a program wrote (`secom_core.text.pasted`), no table
+    or link, and of a reply no heading, no mark of a list or of emphasis, and no piece of a sentence.
     """
-    text = message.text
-    parts = [(text[start:stop], kind) for start, stop, kind in blocks(text) if kind not in _NO_PROSE]
+    text = without_pasted(message.text)
+    parts = [(text[start:stop], kind) for start, stop, kind in blocks(text) if kind != "table"]
     if message.role != "assistant":
         return _worded(part for part, _ in parts)
     return _whole(_worded(_MARKS.sub("", part) for part, kind in parts if kind != "heading"))
