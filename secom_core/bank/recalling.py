@@ -21,6 +21,7 @@ from ..memory import Recall, RecallOptions, Section
 from ..protocols import Vectors
 from ..ranking import Candidate, confidence, standing_statements
 from ..telemetry import staged
+from ..text.code import wants_code
 from ..vectors import DocumentPlace
 from .asked import Asked
 from .checks import check_moment, check_query
@@ -135,12 +136,16 @@ class Recalling:
             candidates = found[0]
             if units is None and not (ranking is not None and ranking.is_choice):
                 about = about_of(searched[0], asked.telling, now, follows=asked.follows)
-                of_others = NOTHING_ABOUT_IT
-                find = partial(finds_of, budget=request.token_budget, options=options, rules=self.parts.rules)
-                finds = [
-                    find(each, ones, about if each.scope == scopes[0] else of_others)
-                    for each, ones in zip(searched, found, strict=True)
-                ]
+                abouts = [about if each.scope == scopes[0] else NOTHING_ABOUT_IT for each in searched]
+                is_of_code = wants_code(asked.telling)
+                show = partial(
+                    finds_of,
+                    budget=request.token_budget,
+                    options=options,
+                    rules=self.parts.rules,
+                    wants_code=is_of_code,
+                )
+                finds = list(map(show, searched, found, abouts))
                 sure = max(sure, *(each.relevance for each in finds[0].before), 0.0)
             else:
                 finds = [Finds(searched[0].scope, candidates)]

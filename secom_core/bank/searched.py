@@ -16,6 +16,7 @@ from ..layers import Layer
 from ..memory import RecallOptions
 from ..ranking import Candidate, ScopeIndex
 from ..ranking.memory_table import Shown
+from ..ranking.surroundings import answered, said_next
 from ..text.dates import Span
 from ..text.intents import Subject, subject
 from ..text.periods import days_asked
@@ -39,6 +40,9 @@ _SHARE: Final = 10
 
 _STRONG: Final = 0.5
 """From which relevance on the rest of a short exchange comes before whatever else was found."""
+
+_REPLY: Final = 3
+"""Which part of the budget what was answered to the best find takes at most before what hardly has to do with it."""
 
 _FAINT: Final = 0.02
 """What is less relevant does not answer."""
@@ -87,7 +91,7 @@ class Finds:
         strong: what answers the query by all appearances.
         rest: what else was said in the same turns.
         others: what else was found.
-        near: what the user said next after what answers the query by all appearances.
+        near: what the user said next after what answers the query by all appearances, and was answered to the best.
         faint: what hardly has to do with the query.
         after: what stands around the finds, then the latest turns.
     """
@@ -165,6 +169,7 @@ def finds_of(
     options: RecallOptions,
     *,
     rules: bool = True,
+    wants_code: bool,
 ) -> Finds:
     """What may be shown of a scope, with what stands around what was found.
 
@@ -182,17 +187,27 @@ def finds_of(
     before += _instructions(index, without, budget) if not options.only_relevant else []
     strong, others, faint = _by_strength(found)
     rest = () if options.only_relevant else [one for one in index.rest_of(strong, found) if one.turn.id not in without]
-    near = index.besides(strong, next_=True) if faint and not options.only_relevant else ()
-    beside, last = (_wanted(each, without, budget) for each in (near, after))
-    return Finds(searched.scope, before, strong, rest, others, beside, faint, last)
+    near: list[Candidate] = []
+    if faint and not options.only_relevant:
+        near = _wanted(index.besides(strong, of=said_next), without, budget)
+        # Code that is asked for goes before the other words of its reply already.
+        replies = index.besides(strong[:1], of=answered) if not wants_code else ()
+        near += _within(_wanted(replies, without, budget), (MOST_TOKENS if budget is None else budget) / _REPLY)
+    last = _wanted(after, without, budget)
+    return Finds(searched.scope, before, strong, rest, others, near, faint, last)
 
 
 def _instructions(index: ScopeIndex, exclude: Collection[str], budget: int | None) -> list[Candidate]:
     """What the user wants of every answer, the newest first, in a small share of the budget."""
-    room = (MOST_TOKENS if budget is None else budget) / _SHARE
+    wanted = (each for each in index.instructions() if each.turn.id not in exclude)
+    return _within(wanted, (MOST_TOKENS if budget is None else budget) / _SHARE)
+
+
+def _within(candidates: Iterable[Candidate], room: float) -> list[Candidate]:
+    """Those that there is room for, in order."""
     wanted: list[Candidate] = []
-    for each in index.instructions():
-        if each.turn.id not in exclude and each.tokens <= room:
+    for each in candidates:
+        if each.tokens <= room:
             room -= each.tokens
             wanted.append(each)
     return wanted

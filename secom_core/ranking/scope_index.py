@@ -31,7 +31,7 @@ from .relevance import CALIBRATED, relevances
 from .scope_search import Indexes, ScopeSearch
 from .signals import behind, comparable, of_whom
 from .speaking import LONG, SAID_BY_USER
-from .surroundings import Besides, asked_about, besides, instructions, said_next, taken_back
+from .surroundings import Beside, Besides, asked_about, besides, instructions, taken_back
 from .weights import DENSE, LEXICAL, SIGNALS
 
 _DIGITS: Final = 6
@@ -320,16 +320,16 @@ class ScopeIndex:
         least = min((each.score for each in known), default=0.0) - 1
         return self._shown((Besides(row, "surrounding") for row in rows), strong, score=least)
 
-    def besides(self, found: Sequence[Candidate], *, next_: bool = False) -> Iterator[Candidate]:
+    def besides(self, found: Sequence[Candidate], *, of: Beside = besides) -> Iterator[Candidate]:
         """What may be shown where what was found leaves room, in order: its surroundings, then the latest turns.
 
         Args:
             found: what was found, best first; what only holds whatever is asked has its surroundings left out.
-            next_: only what the user said next after each.
+            of: which surroundings (`secom_core.ranking.surroundings`).
         """
         least = min((each.score for each in found), default=0.0) - 1
         rows = (self._row_of(each) for each in found if each.kind == "relevant")
-        return self._shown((said_next if next_ else besides)(self._table, rows), found, score=least)
+        return self._shown(of(self._table, rows), found, score=least)
 
     def asked_about(
         self, subject: Subject, exclude: Collection[str], days: Sequence[tuple[int, int]]

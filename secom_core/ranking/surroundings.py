@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..text.intents import Subject
 from ..text.repairs import takes_back
 from ..text.speech import Standing
 from .passage_table import PassageTable, Rows
-from .speaking import REPLY, SAID_BY_USER, STANDING, UTTERANCE
+from .speaking import LONG, REPLY, SAID_BY_USER, STANDING, UTTERANCE
 from .standing import standing_rows, unconditional_first, who_first
 
 _FOUND: Final = 12
@@ -51,6 +51,10 @@ class Besides(NamedTuple):
 
     row: int
     kind: HitKind
+
+
+Beside: TypeAlias = Callable[[PassageTable, Iterable[int]], Iterator[Besides]]
+"""What of a table stands beside rows."""
 
 
 def around(table: PassageTable, rows: Rows) -> Rows:
@@ -275,6 +279,20 @@ def said_next(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
     following = [row for row in beside.tolist() if row >= 0 and table.latest[row] and table.kind[row] == SAID_BY_USER]
     table.read(following)
     yield from (Besides(row, "surrounding") for row in following if table.tokens[row] <= _SHORT)
+
+
+def answered(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
+    """What else was said in the long turns of finds, in order, such as the reply to what a user asks; no tool's result.
+
+    Args:
+        table: the passages.
+        found: the rows that were found.
+    """
+    heads = dict.fromkeys(map(table.head.item, found))
+    long = (head for head in heads if table.turn_tokens.item(head) > LONG)
+    rows = [row for head in long for row in table.rows_from(head) if table.latest[row]]
+    table.read(rows)
+    yield from (Besides(row, "surrounding") for row in rows if table.passage(row).message.role != "tool")
 
 
 def _around(table: PassageTable, found: Sequence[int]) -> Iterable[int]:

@@ -90,6 +90,11 @@ def identifiers(query: str) -> list[str]:
     return list(dict.fromkeys(_IDENTIFIER.findall(query))) if len(query) <= _LONGEST else []
 
 
+def wants_code(query: str) -> bool:
+    """Whether a question asks for code, or has a name of it."""
+    return asks_for_code(query) or bool(identifiers(query))
+
+
 def holding_any(names: list[str]) -> Callable[[str], bool]:
     """Whether a text holds one of the names, as a word of its own."""
     alike = "|".join(map(re.escape, names))

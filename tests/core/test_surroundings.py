@@ -454,3 +454,20 @@ def test_what_the_user_said_next_comes_before_what_hardly_has_to_do_with_it(budg
         exchanges = [pair for user, reply in said for pair in (("user", user), ("assistant", reply))]
         bank.remember(SCOPE, exchanges, session="s", at=AT, close=True)
         assert "orchids" in bank.recall(SCOPE, "What does my mother like?", token_budget=budget).text
+
+
+def test_what_was_answered_to_the_best_find_comes_before_what_hardly_has_to_do_with_it() -> None:
+    asked = "Which header carries the tenant id?"
+    things = "route quota client policy cookie grant proxy session".split()
+    answer = "`X-Acme-Tenant`, set at the edge. " + " ".join(
+        f"The {one} {at} is as before." for at in range(9) for one in things
+    )
+    with MemoryBank.open() as bank:
+        for day, thing in enumerate(things):
+            said = f"How should the header and the {thing} be coupled?" if day % 2 else f"Tidy up the tenant {thing}."
+            reply = " ".join(f"Part {at} of the {thing} goes into a module." for at in range(60))
+            messages = [{"role": "user", "content": said}, {"role": "assistant", "content": reply}]
+            bank.remember(SCOPE, messages * 3, session=f"day {day}", at=AT + timedelta(days=day), close=True)
+        messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]
+        bank.remember(SCOPE, messages, session="gateway", at=AT + timedelta(days=3), close=True)
+        assert "X-Acme-Tenant" in bank.recall(SCOPE, asked, token_budget=400).text
