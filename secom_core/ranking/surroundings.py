@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Final, NamedTuple, TypeAlias
@@ -248,11 +248,12 @@ def _gist(table: PassageTable, rows: Rows, *, spread: bool = False) -> list[int]
 def _spread(table: PassageTable, rows: list[int]) -> list[int]:
     """The rows such that the first few are from all over their days: one of each day, then the next of each.
 
-    So a small block shows something of a whole month, and not only how it began.
+    So a small block shows something of a whole month, and not only how it began. A day in the middle comes first, as
+    "three years ago" is about that long ago.
     """
     days = table.at(np.array(rows, dtype=np.int64)).day.tolist()
-    latest_first = sorted(set(days), reverse=True)
-    places = {latest_first[at]: place for place, at in enumerate(_halving(len(latest_first)))}
+    in_order = sorted(set(days))
+    places = {in_order[at]: place for place, at in enumerate(_halving(len(in_order)))}
     of_day = Counter[int]()
     ordered: list[tuple[int, int, int]] = []
     for row, day in zip(rows, days, strict=True):
@@ -262,9 +263,15 @@ def _spread(table: PassageTable, rows: list[int]) -> list[int]:
 
 
 def _halving(size: int) -> list[int]:
-    """The numbers below ``size``, each where it halves what those before it leave: 0, 4, 2, 6, 1, 5, 3, 7."""
-    digits = max(size - 1, 0).bit_length()
-    return sorted(range(size), key=lambda number: f"{number:0{digits}b}"[::-1])
+    """The numbers below ``size``, the middle first, then each where it halves what is left: 3, 1, 5, 0, 2, 4, 6."""
+    order: list[int] = []
+    left = deque([(0, size)])
+    while left:
+        begin, end = left.popleft()
+        if begin < end:
+            order.append(middle := (begin + end) // 2)
+            left += [(begin, middle), (middle + 1, end)]
+    return order
 
 
 def said_next(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
