@@ -1,7 +1,7 @@
 """The days that a question asks for: ranges, seasons, weekends, and days counted back in more languages.
 
 Beside `secom_core.text.dates`, whose expressions are looked for in all that is said. These are looked for in questions
-only: a range in any, the others where the question is about what was said then.
+only: a range, or the time since a day, in any, the others where the question is about what was said then.
 """
 
 from __future__ import annotations
@@ -112,8 +112,9 @@ def days_named(text: str, today: date | None, years: Iterable[int] = ()) -> list
     years, text = list(years), plain_days(text, today)
     until_now, rest = _until_now(text, today) if today else ([], text)
     ranges, rest = _ranges(rest, today, years, weekdays=False)
+    since, rest = _since(rest, today) if today else ([], rest)
     parts, rest = month_parts(rest, today, years, is_whole=True)
-    return list(dict.fromkeys([*until_now, *ranges, *parts, *spans(rest, today, years)]))
+    return list(dict.fromkeys([*until_now, *ranges, *since, *parts, *spans(rest, today, years)]))
 
 
 def days_asked(text: str, today: date, years: Iterable[int] = ()) -> list[Span]:

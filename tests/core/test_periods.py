@@ -89,6 +89,23 @@ def test_ends_that_tell_no_year(text: str, first: str, last: str) -> None:
     assert asked(text) == [(first, last)]
 
 
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("Which books have I read since April?", "2026-04-01"),
+        ("How much weight have I lost since 3 March?", "2026-03-03"),
+        ("Which films did I see since last week?", "2026-11-09"),
+        ("What have I bought since Monday?", "2026-11-16"),
+        ("Welche Bücher habe ich seit Dezember gelesen?", "2025-12-01"),
+        ("¿Qué libros he leído desde enero?", "2026-01-01"),
+        ("Quels livres ai-je lus depuis mars ?", "2026-03-01"),
+        ("4月以来我读了哪些书？", "2026-04-01"),
+    ],
+)
+def test_the_time_since_a_day_is_all_of_it_in_any_question(text: str, first: str) -> None:
+    assert named(text) == [(first, "2026-11-20")]
+
+
 UNTIL_NOW = {
     "2026-11-09": """
         What have I told you since last week?
