@@ -280,7 +280,7 @@ class ScopeIndex:
         among = ~only_asks if not only_asks.all() else only_asks
         compared = {name: comparable(name, column, among) for name, column in columns.items()}
         matrix = np.stack([of_whom(name, compared, users) for name in weights], axis=1)
-        total = row_products(matrix, np.array(list(weights.values())))
+        total = search.preferred(row_products(matrix, np.array(list(weights.values()))), pool)
         near = columns["window_coverage"] > 0
         if "passage_dense" in compared:
             near |= compared["passage_dense"] > _NEAR

@@ -23,9 +23,11 @@ from ..text.dates import Span
 from ..text.intents import asks_again, asks_of_replies
 from ..text.list_items import item_asked, item_begins
 from ..text.periods import days_named
+from ..text.totals import asks_in_all
 from ..vectors import DocumentPlace
 from .columns import ColumnsAt
 from .dialogue import LEANT_ON
+from .own_words import own_words_first
 from .passage_table import PassageTable, Rows
 from .signals import (
     LATER,
@@ -280,6 +282,10 @@ class ScopeSearch:
                 there = self._begins(passage.message.text, self.item)
                 found[at] = bisect_left(there, passage.start) < bisect_left(there, passage.stop)
         return found
+
+    def preferred(self, scores: Column, pool: Rows) -> Column:
+        """The scores, with what the user told before the rest, where much of it answers the query together."""
+        return own_words_first(scores, self._table, pool) if asks_in_all(self.query) else scores
 
     def code_first(self, scores: Column, pool: Rows) -> Column:
         """The scores, with the code that is asked for before the other words of its reply, in the best replies."""
