@@ -15,7 +15,7 @@ from datetime import datetime, timezone, tzinfo
 from typing import Any, Final, Literal
 
 from .errors import InvalidInput, InvalidScope, shorten
-from .zones import on_clocks
+from .times import on_clocks
 
 Scope = tuple[str, ...]
 """Whose memory it is, such as ``("acme", "alice")``. Nothing crosses from one scope to another."""

@@ -37,7 +37,7 @@ FRAMEWORKS = {
 FOUNDATION = (
     "processes",
     "errors",
-    "zones",
+    "times",
     "text",
     "telemetry",
     "conversation",

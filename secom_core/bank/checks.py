@@ -14,7 +14,7 @@ from ..errors import InvalidInput, shorten
 from ..protocols import ChatModel, Denoiser, Embedder, Segmenter, VectorStore
 from ..ranking.reranking import WANTED
 from ..ranking.weights import SIGNALS
-from ..zones import in_zone, on_clocks, present
+from ..times import in_zone, on_clocks, present
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from ..layers import registered
 from ..memory import Hit
 from ..stores.rows import SessionRow, Touched, session_row
 from ..stores.schema import sessions
-from ..zones import present
+from ..times import present
 from .checks import check_choice, check_moment
 from .deriving import Deriving
 from .redaction import Redact, redacted_message

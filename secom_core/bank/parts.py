@@ -16,7 +16,7 @@ from ..protocols import ChatModel, Denoiser, Embedder, Reranker, Segmenter, Toke
 from ..ranking.reranking import Reranking
 from ..ranking.weights import STATIC
 from ..text.terms import count_tokens
-from ..zones import zone_of
+from ..times import zone_of
 from .checks import check_choice, check_count, check_idle, check_options, check_part, check_weights
 from .redaction import Redact
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from ..conversation import Message, Scope
 from ..errors import DuplicateId, StoreError
-from ..zones import present
+from ..times import present
 from .bank import MemoryBank
 
 

@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError, Namespace
 from datetime import datetime
 from typing import Final
 
-from ..zones import in_zone, on_clocks, zone_of
+from ..times import in_zone, on_clocks, zone_of
 
 _OPTIONS: Final = ("at", "now", "before")
 

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, TypeVar
 from ..conversation import Scope, check_scope
 from ..errors import InvalidInput, shorten
 from ..text.patterns import regex
-from ..zones import zone_of
+from ..times import zone_of
 
 T = TypeVar("T")
 Reader: TypeAlias = Callable[[str, object], T]

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from ..conversation import joined
 from ..errors import InvalidInput, shorten
-from ..times import iso_time
-from ..zones import in_zone
+from ..times import in_zone, iso_time
 from .conditions import FIELDS, METADATA, OPERATORS, ORDER, ROLES, Condition, Field, Joined, kind_of
 
 _JOINS: Final = ("and", "or", "not")

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final
 
 from ..conversation import Session
 from ..errors import InvalidInput, InvalidTranscript, shorten
-from ..zones import zone_of
+from ..times import zone_of
 from .files import Export, File, export_at, export_of
 from .reading import DateOrder, Reading, identified
 from .registry import Format, files_of, format_called, left_in, recognised

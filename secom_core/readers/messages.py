@@ -11,8 +11,7 @@ from typing import Any, Final
 from ..conversation import Message
 from ..errors import InvalidInput, InvalidTranscript, shorten
 from ..llm.quoting import spoken
-from ..times import LONGEST_TIME, iso_time, written_time
-from ..zones import in_zone, zone_or_utc
+from ..times import LONGEST_TIME, in_zone, iso_time, written_time, zone_or_utc
 from .fields import LONGEST_TEXT
 from .moments import read_moment
 

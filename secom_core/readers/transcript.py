@@ -12,7 +12,7 @@ from typing import Final
 from ..conversation import Message, Session, group_messages
 from ..errors import InvalidTranscript, shorten
 from ..text.names import ASIDES
-from ..zones import zone_or_utc
+from ..times import zone_or_utc
 from .fields import LONGEST_TEXT
 from .messages import ROLES
 from .moments import Moment, read_moment

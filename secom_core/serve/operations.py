@@ -18,7 +18,7 @@ from ..layers import names_taking_part
 from ..memory import Recall as Recalled
 from ..memory import RecallOptions
 from ..readers import read_messages
-from ..zones import in_zone
+from ..times import in_zone
 from . import requests as asked
 from .answers import (
     CorrectAnswer,

@@ -568,7 +568,7 @@ def test_scopes_are_listed_by_their_first_parts(tmp_path):
 
 def test_now_is_read_in_the_time_zone_of_the_bank(monkeypatch: pytest.MonkeyPatch) -> None:
     late = datetime(2026, 3, 4, 13, tzinfo=timezone.utc)  # and it is the fifth already in Kiritimati
-    monkeypatch.setattr("secom_core.zones.datetime", SimpleNamespace(now=late.astimezone))
+    monkeypatch.setattr("secom_core.times.datetime", SimpleNamespace(now=late.astimezone))
     said = {day: Message(f"I painted the {thing}.", at=late + timedelta(days=day - 4)) for day, thing in THINGS.items()}
     for zone, day, offset in (("Pacific/Kiritimati", 4, 14), (timezone(timedelta(hours=-4)), 3, -4), (None, 3, 0)):
         with MemoryBank.open(timezone=zone) as bank:

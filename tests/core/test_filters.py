@@ -23,7 +23,7 @@ from secom_core.filters import MISSING, Condition, Joined, checked_filter, read_
 from secom_core.ranking.weights import DENSE, LEXICAL
 from secom_core.stores.database import Database
 from secom_core.stores.glances import TURNS_AT
-from secom_core.zones import zone_of
+from secom_core.times import zone_of
 from tests.dense_stores import DictionaryStore
 from tests.embedders import HashingEmbedder
 

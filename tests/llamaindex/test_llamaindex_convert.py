@@ -71,7 +71,9 @@ def test_roles_come_back(role: str, theirs: str) -> None:
     assert from_message(Message("x", role)).role == MessageRole(theirs)
 
 
-@pytest.mark.parametrize("value", [NOON, NOON.isoformat(), "2026-03-01T12:00:00Z", NOON.timestamp(), NOON.timestamp() * 1000])
+@pytest.mark.parametrize(
+    "value", [NOON, NOON.isoformat(), "2026-03-01T12:00:00Z", NOON.timestamp(), NOON.timestamp() * 1000]
+)
 def test_times_in_every_form(value: object) -> None:
     assert to_time({"timestamp": value}) == NOON
 
