@@ -90,19 +90,25 @@ class Capabilities:
         what: Named,
         text: str | None,
         *,
+        part: str | None = None,
         at: datetime | None = None,
         by: WrittenBy = "user",
     ) -> str | None:
         """Correct a turn by hand: the correction is a new turn, and the corrected turn stays, marked as replaced.
 
         A recall shows the correction first, then the corrected turn, marked ``(replaced on 2025-06-01 by [4])``. If the
-        turn was corrected before, its latest correction is corrected. What summaries, timelines and topics made from
-        the corrected turn is deleted, and made again from the correction (`Corrections`).
+        turn tells several things, only the sentences are replaced that the text is about, by their words and values,
+        and sentences of the replies that repeat a value of them; the mark quotes them, and the rest holds. If no
+        sentence can be told to be meant, all of the turn is replaced. If what is corrected was corrected before, its
+        latest correction is corrected. What summaries, timelines and topics made from the corrected turn is deleted,
+        and made again from the correction (`Corrections`).
 
         Args:
             scope: whose memory it is.
             what: the turn, its id, or a hit that shows it alone.
             text: the correct statement, as the speaker would say it; ``None`` retracts the turn without a correction.
+            part: the words of the turn that are wrong, as they stand there; all of its first message for all of it.
+                Found by the text unless given.
             at: when it was corrected; now unless given.
             by: whose words the text is; those of ``"assistant"`` are shown as ``user, as corrected by the assistant``.
 
@@ -110,10 +116,10 @@ class Capabilities:
             The id of the correction; nothing if the turn was retracted.
 
         Raises:
-            InvalidInput: the scope holds no such turn, or the text is empty.
+            InvalidInput: the scope holds no such turn, the text is empty, or the part is not in the turn once.
             StoreError: the store failed; nothing is changed.
         """
-        return self.corrections.correct(scope, what, text, at=at, by=by)
+        return self.corrections.correct(scope, what, text, part=part, at=at, by=by)
 
     @property
     def corrections(self) -> Corrections:

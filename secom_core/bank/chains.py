@@ -84,8 +84,13 @@ class Chains:
 
 
 def _counting(found: Sequence[Replacement]) -> Sequence[Replacement]:
-    """What counts of what is known of one turn."""
-    return [each for each in found if each.kind in BY_HAND] or found
+    """What counts of what is known of one turn: of the words that are marked by hand, that alone."""
+    by_hand = [each for each in found if each.kind in BY_HAND]
+    return [*by_hand, *(each for each in found if each.kind not in BY_HAND and not _is_any_about(by_hand, each))]
+
+
+def _is_any_about(marks: Sequence[Replacement], known: Replacement) -> bool:
+    return any(known.span is None or mark.touches(*known.span) for mark in marks)
 
 
 def _once(found: Sequence[Replacement]) -> Iterator[Replacement]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, tzinfo
 from typing import Final, Literal, get_args
 
 from sqlalchemy import Connection, select
 
-from ..context.replacing import marked
+from ..context.replacing import marked, words_of
 from ..conversation import NOTE, WRITTEN_BY, Message, Scope, Turn, check_scope
 from ..corrections import store as rows
-from ..corrections.records import Mark, MarkKind
+from ..corrections.records import Mark, MarkedSpan, MarkKind
 from ..derived.progress import make_again
 from ..errors import InvalidInput
 from ..layers import registered
@@ -21,6 +22,7 @@ from ..stores.schema import sessions
 from ..times import present
 from .checks import check_choice, check_moment
 from .deriving import Deriving
+from .meant import part_named, parts_meant
 from .redaction import Redact, redacted_message
 
 CORRECTIONS: Final = "corrections"
@@ -65,20 +67,21 @@ class Corrections:
         what: Named,
         text: str | None,
         *,
+        part: str | None = None,
         at: datetime | None = None,
         by: WrittenBy = "user",
     ) -> str | None:
-        """Correct a turn; see `MemoryBank.correct`."""
+        """Correct a turn, or a part of it; see `MemoryBank.correct`."""
         check_choice("by", by, get_args(WrittenBy))
         if text is None:
-            self.retract(scope, what, at=at)
+            self.retract(scope, what, part=part, at=at)
             return None
         if not isinstance(text, str) or not text.strip():
             raise InvalidInput(
                 f"a correction needs the text that replaces the turn, got {text!r}; to withdraw a turn, retract it"
             )
         named = self._current(check_scope(scope))
-        turn = self._turn(named, what)
+        turn, spans = self._meant(named, what, part, text)
         moment = check_moment("at", at, self._zone)
         first = turn.messages[0]
         # It is said by whoever said the other, of the same matter, and nobody answers it.
@@ -91,24 +94,31 @@ class Corrections:
         session = _session_of(turn)
 
         def mark(connection: Connection, written: SessionRow, touched: Touched) -> None:
-            older = rows.last_of(rows.marks(connection, written.scope_id), turn.id)
-            rows.put(connection, written.scope_id, Mark(older, "corrected", moment, touched.turn_ids[0]))
-            self._let_go(connection, written.scope_id, older)
+            made = Mark(turn.id, "corrected", moment, touched.turn_ids[0])
+            self._put(connection, written.scope_id, made, spans)
 
         made = self._store.append(named, session, [message], close=True, also=[mark])
         self._derive(named, made.session_id, session, turns=1)
         return made.turn_ids[0]
 
-    def retract(self, scope: Sequence[str], what: Named, *, at: datetime | None = None) -> None:
-        """Mark a turn, or its correction, as not true. It stays in the bank."""
+    def retract(
+        self, scope: Sequence[str], what: Named, *, part: str | None = None, at: datetime | None = None
+    ) -> None:
+        """Mark a turn, or its correction, as not true. It stays in the bank.
+
+        Args:
+            scope: whose memory it is.
+            what: the turn, its id, or a hit that shows it alone.
+            part: the words of the turn that are not true; all of it unless given.
+            at: when it was retracted; now unless given.
+        """
         moment = check_moment("at", at, self._zone)
+        turn, spans = self._meant(self._current(check_scope(scope)), what, part)
 
         def mark(connection: Connection, scope_id: int, turn_id: str) -> None:
-            older = rows.last_of(rows.marks(connection, scope_id), turn_id)
-            rows.put(connection, scope_id, Mark(older, "retracted", moment))
-            self._let_go(connection, scope_id, older)
+            self._put(connection, scope_id, Mark(turn_id, "retracted", moment), spans)
 
-        self._write(scope, what, mark, made_again=True)
+        self._write(scope, turn, mark, made_again=True)
 
     def undo(self, scope: Sequence[str], what: Named) -> None:
         """Make a corrected or retracted turn hold again; its correction is retracted.
@@ -119,16 +129,16 @@ class Corrections:
         moment = present(self._zone)
 
         def unmark(connection: Connection, scope_id: int, turn_id: str) -> None:
-            known = {mark.turn_id: mark for mark in rows.marks(connection, scope_id) if mark.kind != "pinned"}
-            if turn_id not in known:
+            known = [mark for mark in rows.marks(connection, scope_id) if mark.kind != "pinned"]
+            undone = [mark for mark in known if mark.turn_id == turn_id]
+            if not undone:
                 raise InvalidInput(
                     f"there is nothing to undo: the turn {turn_id!r} was neither corrected nor retracted by hand"
                 )
             rows.remove(connection, scope_id, turn_id, _STANDING)
             self._let_go(connection, scope_id, turn_id)
-            newer = known[turn_id].newer
-            if newer is not None:
-                last = rows.last_of(known.values(), newer)
+            for newer in dict.fromkeys(mark.newer for mark in undone if mark.newer is not None):
+                last = rows.last_of(known, newer)
                 rows.put(connection, scope_id, Mark(last, "retracted", moment))
                 self._let_go(connection, scope_id, last)
 
@@ -164,8 +174,9 @@ class Corrections:
 
     def lines_under(self, scope: Sequence[str], turn_id: str) -> str:
         """The lines that a recall shows under a turn that was corrected or taken back by hand; empty where it holds."""
-        mine = (each.replacement for each in self.marks(scope) if each.turn_id == turn_id)
-        return "".join(marked(each) for each in mine if each is not None)
+        mine = [each.replacement for each in self.marks(scope) if each.turn_id == turn_id]
+        turns = self._store.turns_named(check_scope(scope), [turn_id]) if mine else []
+        return "".join(marked(each, words_of(turn, each)) for turn in turns for each in mine if each is not None)
 
     def restore(self, scope: Sequence[str], marks: Sequence[Mark]) -> None:
         """Put marks on turns that were stored anew; one that is marked keeps its mark, and one that is gone needs none.
@@ -210,6 +221,29 @@ class Corrections:
             session = self._store.session_named(named, turn.session) if made_again else None
             if session is not None:
                 self._derive(named, session.id, turn.session)
+
+    def _meant(
+        self, scope: Scope, what: Named, part: str | None, text: str | None = None
+    ) -> tuple[Turn, list[MarkedSpan | None]]:
+        """The turn that holds in the place of what is named, and the parts of it that are meant; nothing for all."""
+        turn, known = self._turn(scope, what), self.marks(scope)
+        if part is not None:
+            return turn, [part_named(turn, part)]
+        last = rows.last_of(known, turn.id)
+        mine = [mark for mark in known if mark.turn_id == last and mark.kind != "pinned" and mark.span is None]
+        if text is None or mine:
+            return turn, [None]
+        hit = what if isinstance(what, Hit) and last == turn.id else None
+        turn = turn if last == turn.id else self._turn(scope, last)
+        return turn, parts_meant(turn, text, hit)
+
+    def _put(self, connection: Connection, scope_id: int, mark: Mark, spans: Sequence[MarkedSpan | None]) -> None:
+        """Mark parts of a turn; of what was corrected already, all of its correction."""
+        known = rows.marks(connection, scope_id)
+        last = rows.last_of(known, mark.turn_id)
+        for older, span in rows.standing_at(known, last, spans if last == mark.turn_id else [None]):
+            rows.put(connection, scope_id, replace(mark, turn_id=older, span=span))
+            self._let_go(connection, scope_id, older)
 
     @staticmethod
     def _let_go(connection: Connection, scope_id: int, turn_id: str) -> None:

@@ -111,7 +111,7 @@ class Standing:
                 new = {each.newer for each in known if each.newer} - asked
             replaced = Chains(found).replaced
             # What was taken back tells no value.
-            telling = [turn for turn in turns if all(each.newer for each in replaced.get(turn.id, ()))]
+            telling = [turn for turn in turns if all(each.newer or each.span for each in replaced.get(turn.id, ()))]
             shown = [
                 each
                 for layer in sources
@@ -248,7 +248,7 @@ def taken_back_last(parts: Sequence[Sequence[Candidate]], place: int) -> tuple[l
 
 def _is_taken_back(candidate: Candidate) -> bool:
     own = replacements_of(candidate) if candidate.replaced else ()
-    return bool(own) and not any(each.newer for each in own)
+    return bool(own) and not any(each.newer for each in own) and not _still_holding(candidate)
 
 
 def _says(candidate: Candidate, said: Iterable[Replacement]) -> bool:

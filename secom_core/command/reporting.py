@@ -38,7 +38,9 @@ def _marks(there: Opened, scope: Scope) -> dict[str, list[str]]:
     """What was done with turns by hand, by their ids."""
     said: dict[str, list[str]] = {}
     for mark in there.bank.corrections.marks(scope):
-        said.setdefault(mark.turn_id, []).append(f"{mark.kind} on {mark.at:%Y-%m-%d}")
+        done = f"{'partly ' if mark.span else ''}{mark.kind} on {mark.at:%Y-%m-%d}"
+        if done not in said.setdefault(mark.turn_id, []):
+            said[mark.turn_id].append(done)
     return said
 
 

@@ -29,9 +29,9 @@ def marked(replacement: Replacement, words: str = "") -> str:
 
     Args:
         replacement: what is said of the turn.
-        words: those of the turn that it is about; all of them unless given.
+        words: those of the turn that it is about, of which a long part is cut; all of the turn unless given.
     """
-    what = f'"{escaped(" ".join(words.splitlines()))}" ' if words else ""
+    what = f'"{escaped(_shortened(words))}" ' if words else ""
     done = {"retracted": "retracted", "ended": "no longer so"}.get(replacement.kind, "replaced")
     since = "since" if replacement.kind == "ended" else "on"
     by = f"{'; now' if replacement.first else ' by'} [{replacement.number}]" if replacement.number else ""
@@ -40,7 +40,7 @@ def marked(replacement: Replacement, words: str = "") -> str:
 
 def marks_of(hit: Hit, turn: Turn) -> str:
     """The lines under a turn of a hit: what of it holds no more."""
-    return "".join(marked(each, _words(turn, each)) for each in hit.replaced.get(turn.id, ()))
+    return "".join(marked(each, words_of(turn, each)) for each in hit.replaced.get(turn.id, ()))
 
 
 def text_with_marks(hit: Hit) -> str:
@@ -72,14 +72,15 @@ def replacements_json(hit: Hit) -> list[dict[str, str | None]]:
             "kind": each.kind,
             "at": each.at.isoformat(),
             "newer": each.newer,
-            "words": _words(turn, each),
+            "words": words_of(turn, each),
         }
         for turn in hit.turns
         for each in hit.replaced.get(turn.id, ())
     ]
 
 
-def _words(turn: Turn, replacement: Replacement) -> str:
+def words_of(turn: Turn, replacement: Replacement) -> str:
+    """The words of a turn that a replacement is about; empty where it is about all of it."""
     if replacement.span is None:
         return ""
     place, start, stop = replacement.span
@@ -88,7 +89,11 @@ def _words(turn: Turn, replacement: Replacement) -> str:
 
 def quotable(turn: Turn, replacement: Replacement) -> str:
     """The words of a turn that a replacement is about, or how the turn begins; a long one is cut."""
-    words = " ".join((_words(turn, replacement) or turn.messages[0].text).split())
+    return _shortened(words_of(turn, replacement) or turn.messages[0].text)
+
+
+def _shortened(words: str) -> str:
+    words = " ".join(words.split())
     return words if len(words) <= _LONG else f"{words[:_LONG].rsplit(' ', 1)[0]} {CUT}"
 
 

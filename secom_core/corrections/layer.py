@@ -59,7 +59,8 @@ class CorrectionLayer(Layer):
     ) -> Mapping[str, Any] | None:
         """The mark of a turn that was found."""
         try:
-            return Mark.from_json({**row, "turn_id": turns[row["session_id"], row["turn"]]}).as_json
+            turn_id, span = turns[row["session_id"], row["turn"]], rows.span_in(row["place"], row["start"], row["stop"])
+            return Mark.from_json({**row, "turn_id": turn_id, "span": span}).as_json
         except (KeyError, TypeError, ValueError):
             return None
 

@@ -12,6 +12,8 @@ from ..conversation import Replacement
 MarkKind = Literal["corrected", "retracted", "pinned"]
 """What was done with a turn by hand."""
 _KINDS: Final = get_args(MarkKind)
+MarkedSpan = tuple[int, int, int]
+"""The place of a message in its turn, and the characters ``(place, start, stop)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +25,28 @@ class Mark:
         kind: what was done: it was corrected, taken back or pinned.
         at: when.
         newer: the id of the turn that corrects it.
+        span: the part of the turn that is meant, as in `secom_core.conversation.Replacement`; all of it unless given.
     """
 
     turn_id: str
     kind: MarkKind
     at: datetime
     newer: str | None = None
+    span: MarkedSpan | None = None
 
     @property
     def replacement(self) -> Replacement | None:
         """That the turn holds no more, where it was not pinned."""
-        return None if self.kind == "pinned" else Replacement(self.turn_id, self.newer, self.at, self.kind)
+        if self.kind == "pinned":
+            return None
+        return Replacement(self.turn_id, self.newer, self.at, self.kind, self.span)
+
+    def meets(self, span: MarkedSpan | None) -> bool:
+        """Whether it is about any of the characters of a part of its turn, or of all of it."""
+        if self.span is None or span is None:
+            return True
+        (place, start, stop), (other, begin, end) = self.span, span
+        return place == other and start < end and begin < stop
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -55,4 +68,15 @@ class Mark:
         at = datetime.fromisoformat(record["at"])
         if at.tzinfo is None:
             raise ValueError(f"a mark's time has a zone, got {record['at']!r}")
-        return cls(turn_id, kind, at, newer if kind == "corrected" else None)
+        return cls(turn_id, kind, at, newer if kind == "corrected" else None, _span_of(record.get("span"), kind))
+
+
+def _span_of(written: Any, kind: MarkKind) -> MarkedSpan | None:
+    if written is None:
+        return None
+    place, start, stop = written
+    if not all(type(each) is int for each in (place, start, stop)) or not (place >= 0 and 0 <= start < stop):
+        raise ValueError(f"a mark's span is a message's place and its first and last characters, got {written!r}")
+    if kind == "pinned":
+        raise ValueError("what is pinned is a whole turn, and no part of it")
+    return place, start, stop

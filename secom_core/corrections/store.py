@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, and_, bindparam, delete, insert, or_, select, update
 
 from ..errors import InvalidInput
 from ..stores.database import retry_if_contended
@@ -16,14 +17,14 @@ from ..stores.sound import collected, sound_records, sound_rows
 from ..stores.sql import SqlStore
 from ..stores.statements import begins_turn, delete_among
 from ..text.batches import batches
-from .records import Mark, MarkKind
+from .records import Mark, MarkedSpan, MarkKind
 from .tables import turn_marks
 
 _MOST: Final = 1000
 """How many corrections of corrections are followed."""
 
 _MARKS: Final = (
-    select(messages.c.name, turn_marks.c.kind, turn_marks.c.at, turn_marks.c.newer)
+    select(messages.c.name, *(turn_marks.c[each] for each in ("kind", "at", "newer", "place", "start", "stop")))
     .join(messages, begins_turn(turn_marks.c.session_id, turn_marks.c.turn))
     .where(turn_marks.c.scope_id == bindparam("scope"))
     .order_by(turn_marks.c.id)
@@ -37,7 +38,17 @@ def marks(connection: Connection, scope_id: int) -> list[Mark]:
 
 
 def _mark(row: Row[Any]) -> Mark:
-    return Mark.from_json({"turn_id": row.name, "kind": row.kind, "at": row.at, "newer": row.newer})
+    return _read(row.name, row)
+
+
+def _read(turn_id: str, row: Row[Any]) -> Mark:
+    told = {"kind": row.kind, "at": row.at, "newer": row.newer, "span": span_in(row.place, row.start, row.stop)}
+    return Mark.from_json({"turn_id": turn_id, **told})
+
+
+def span_in(*columns: int | None) -> tuple[int | None, ...] | None:
+    """What a row's ``place``, ``start`` and ``stop`` say of the part that is meant; nothing where it is all of it."""
+    return None if columns == (None, None, None) else columns
 
 
 @retry_if_contended
@@ -48,16 +59,18 @@ def write(store: SqlStore, scope_id: int, change: Callable[[Connection], None]) 
 
 
 def put(connection: Connection, scope_id: int, mark: Mark) -> None:
-    """Write a mark in the place of the one of its sort that the turn has: it is pinned, or it holds no more.
+    """Write a mark in the place of those of its sort on the same words: they are pinned, or hold no more.
 
     Raises:
         InvalidInput: there is no such turn.
     """
     session_id, turn = place_of(connection, scope_id, mark.turn_id)
     same: tuple[MarkKind, ...] = ("pinned",) if mark.kind == "pinned" else ("corrected", "retracted")
-    _remove(connection, session_id, turn, same)
-    row = {"scope_id": scope_id, "session_id": session_id, "turn": turn, "newer": mark.newer}
-    connection.execute(insert(turn_marks).values(**row, kind=mark.kind, at=mark.at.isoformat()))
+    _remove(connection, session_id, turn, same, mark.span)
+    place, start, stop = mark.span or (None, None, None)
+    about = {"scope_id": scope_id, "session_id": session_id, "turn": turn, "place": place, "start": start, "stop": stop}
+    row = {"newer": mark.newer, "kind": mark.kind, "at": mark.at.isoformat()}
+    connection.execute(insert(turn_marks).values(**about, **row))
     count_revision(connection, scope_id)
 
 
@@ -67,9 +80,16 @@ def remove(connection: Connection, scope_id: int, turn_id: str, kinds: Collectio
     count_revision(connection, scope_id)
 
 
-def _remove(connection: Connection, session_id: int, turn: int, kinds: Collection[MarkKind]) -> None:
-    mine = (turn_marks.c.session_id == session_id, turn_marks.c.turn == turn)
-    connection.execute(delete(turn_marks).where(*mine, turn_marks.c.kind.in_(kinds)))
+def _remove(
+    connection: Connection, session_id: int, turn: int, kinds: Collection[MarkKind], span: MarkedSpan | None = None
+) -> None:
+    """Delete the marks of these kinds that a turn has, or a part of it."""
+    mine = [turn_marks.c.session_id == session_id, turn_marks.c.turn == turn, turn_marks.c.kind.in_(kinds)]
+    if span is not None:
+        place, start, stop = span
+        meets = and_(turn_marks.c.place == place, turn_marks.c.start < stop, turn_marks.c.stop > start)
+        mine.append(or_(turn_marks.c.place.is_(None), meets))
+    connection.execute(delete(turn_marks).where(*mine))
 
 
 def place_of(connection: Connection, scope_id: int, turn_id: str) -> tuple[int, int]:
@@ -84,8 +104,8 @@ def place_of(connection: Connection, scope_id: int, turn_id: str) -> tuple[int, 
 
 
 def last_of(known: Collection[Mark], turn_id: str) -> str:
-    """The turn that was put in the place of this one in the end, or itself."""
-    newer = {mark.turn_id: mark.newer for mark in known if mark.newer is not None}
+    """The turn that was put in the place of all of this one in the end, or itself."""
+    newer = {mark.turn_id: mark.newer for mark in known if mark.newer is not None and mark.span is None}
     for _ in range(_MOST):
         if turn_id not in newer:
             break
@@ -95,12 +115,30 @@ def last_of(known: Collection[Mark], turn_id: str) -> str:
 
 def corrections_of(known: Collection[Mark], turn_ids: Collection[str]) -> set[str]:
     """The turns that were put in the place of these, and of one another."""
-    newer = {mark.turn_id: mark.newer for mark in known if mark.newer is not None}
     found: set[str] = set()
     named = set(turn_ids)
-    while named := {newer[each] for each in named if each in newer} - found:
+    while named := {mark.newer for mark in known if mark.newer is not None and mark.turn_id in named} - found:
         found |= named
     return found
+
+
+def standing_at(
+    known: Collection[Mark], turn_id: str, spans: Collection[MarkedSpan | None]
+) -> Iterator[tuple[str, MarkedSpan | None]]:
+    """Where parts of a turn stand today: in it, or where they were corrected, in what was put in their place.
+
+    Args:
+        known: the marks of the scope.
+        turn_id: a turn in the place of which no other was put as a whole.
+        spans: the parts; nothing for all of it, which stands in the turn and in whatever corrects parts of it.
+    """
+    found: dict[tuple[str, MarkedSpan | None], None] = {}
+    for span in spans:
+        mine = [mark for mark in known if mark.turn_id == turn_id and mark.newer is not None and mark.meets(span)]
+        if span is None or not mine:
+            found[turn_id, span] = None
+        found.update({(last_of(known, mark.newer), None): None for mark in mine if mark.newer is not None})
+    yield from found
 
 
 def forget_turns(connection: Connection, session: SessionRow, turns: Collection[int]) -> None:
@@ -124,7 +162,7 @@ def restore(connection: Connection, scope_id: int, kept: Collection[Mark]) -> No
     for mark in kept:
         if mark.turn_id in there and (mark.turn_id, mark.kind == "pinned") not in have:
             lost = mark.newer is not None and mark.newer not in there
-            put(connection, scope_id, Mark(mark.turn_id, "retracted", mark.at) if lost else mark)
+            put(connection, scope_id, replace(mark, kind="retracted", newer=None) if lost else mark)
 
 
 def drop_unsound(connection: Connection, scope_id: int) -> None:
@@ -134,7 +172,7 @@ def drop_unsound(connection: Connection, scope_id: int) -> None:
     every = select(turn_marks).where(mine, there)
 
     def read(row: Row[Any]) -> int:
-        Mark.from_json({"turn_id": "", "kind": row.kind, "at": row.at, "newer": row.newer})
+        _read("", row)
         return int(row.id)
 
     with collected():

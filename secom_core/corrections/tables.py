@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Table, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Table, Text
 
 from ..stores.schema import Id, Verbatim, metadata
 
@@ -16,8 +16,13 @@ turn_marks = Table(
     Column("kind", Text, nullable=False),
     Column("newer", Verbatim),
     Column("at", Text, nullable=False),
-    UniqueConstraint("session_id", "turn", "kind"),
+    Column("place", Integer),
+    Column("start", BigInteger),
+    Column("stop", BigInteger),
     Index("turn_marks_of_scope", "scope_id"),
+    Index("turn_marks_of_turn", "session_id", "turn"),
     sqlite_autoincrement=True,
 )
-"""What was said by hand of a turn, when, and the id of the turn that took its place. Nothing could make it again."""
+"""What was said by hand of a turn, when, and the id of the turn that took its place. Nothing could make it again.
+
+Where a part of the turn is meant, it is the characters ``[start, stop)`` of the message at a place."""

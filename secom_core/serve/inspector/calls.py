@@ -119,7 +119,7 @@ def _by_hand(turns: _Turns, bank: MemoryBank, scope: Scope) -> Iterator[given.Re
                 by="hand",
                 older=older,
                 newer=turns.of(mark.newer),
-                older_span=None,
+                older_span=_span(mark.turn_id, *mark.span) if mark.span is not None else None,
                 newer_span=None,
             )
 

@@ -76,21 +76,21 @@ const MARKS = { corrected: "corrected", retracted: "retracted", pinned: "pinned"
 
 /** What was done with a turn by hand. */
 const markLine = (turn) =>
-  (turn.marks || []).map((mark) => [" ", el("span", { class: `tag ${mark.kind}` }, `${MARKS[mark.kind]} on ${day(mark.at)}`)]);
+  [...new Map((turn.marks || []).map((mark) => [`${mark.span ? "partly " : ""}${MARKS[mark.kind]} on ${day(mark.at)}`, mark.kind]))].map(([says, kind]) => [" ", el("span", { class: `tag ${kind}` }, says)]);
 
 /** What can be done with a turn; nothing where the token may only read. */
 export function actions(turn, { stats, again }) {
   if (!stats.writes) return null;
   const name = opening(textOf(turn), 40);
-  const marks = (turn.marks || []).map((mark) => mark.kind);
-  const holds = !marks.includes("corrected") && !marks.includes("retracted");
-  const isPinned = marks.includes("pinned");
+  const marks = (turn.marks || []).filter((mark) => mark.kind !== "pinned");
+  const holds = marks.every((mark) => mark.span);
+  const isPinned = (turn.marks || []).length > marks.length;
   const label = (says) => ({ "aria-label": `${says}: ${name}` });
   return el(
     "div",
     { class: "actions" },
     holds && button("Correct…", () => askToCorrect(turn, again), label("Correct")),
-    !holds && button("Undo the correction", () => undone(turn, again), label("Undo the correction")),
+    marks.length > 0 && button("Undo the correction", () => undone(turn, again), label("Undo the correction")),
     button(isPinned ? "Unpin" : "Pin", () => pinned(turn, !isPinned, again), label(isPinned ? "Unpin" : "Pin")),
     button("Forget…", () => askToForget({ turn_ids: [turn.id] }, "this turn", again), { ...label("Forget"), class: "danger" }),
   );
