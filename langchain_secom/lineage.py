@@ -14,9 +14,9 @@ from datetime import datetime, timezone
 from typing import Final, Literal
 
 from secom_core.bank import MemoryBank
-from secom_core.bank.corrections import CORRECTIONS
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.corrections import Mark
+from secom_core.corrections.records import CORRECTIONS
 from secom_core.errors import InvalidInput
 
 from .known_messages import TAIL

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from ..context.replacing import marked, words_of
 from ..conversation import NOTE, WRITTEN_BY, Message, Scope, Turn, check_scope
 from ..corrections import store as rows
-from ..corrections.records import Mark, MarkedSpan, MarkKind
+from ..corrections.records import CORRECTIONS, Mark, MarkedSpan, MarkKind
 from ..derived.progress import make_again
 from ..errors import InvalidInput
 from ..layers import registered
@@ -24,9 +24,6 @@ from .checks import check_choice, check_moment
 from .deriving import Deriving
 from .meant import part_named, parts_meant
 from .redaction import Redact, redacted_message
-
-CORRECTIONS: Final = "corrections"
-"""What the session of a conversation's corrections is called, after the conversation's name and a slash."""
 
 _STANDING: Final[tuple[MarkKind, ...]] = ("corrected", "retracted")
 _PINNED: Final[tuple[MarkKind, ...]] = ("pinned",)

@@ -11,6 +11,8 @@ from threading import Event
 from typing import TYPE_CHECKING, Final
 
 from ..conversation import ITEMS, Scope
+from ..corrections.records import CORRECTIONS
+from ..corrections.store import marks, said_since
 from ..derived.segmenters import ScopeSegmenters
 from ..derived.segments import Derivation
 from ..errors import StoreLocked, warn_degraded
@@ -77,7 +79,15 @@ class Deriving:
         if self.changes and scope[0] != ITEMS:
             from ..changes.store import follow
 
-            follow(self.store, row, afresh=afresh)
+            follow(self.store, row, afresh=afresh, stands_since=self._stands_since(row))
+
+    def _stands_since(self, row: SessionRow) -> dict[str, datetime]:
+        """When what the corrections by hand of a session correct was said."""
+        if not row.name.endswith(f"/{CORRECTIONS}"):
+            return {}
+        with self.store.transaction(write=False) as connection:
+            known = marks(connection, row.scope_id)
+            return said_since(connection, row.scope_id, {each.newer: each.turn_id for each in known if each.newer})
 
     @staged("derive")
     def after_write(

@@ -9,16 +9,17 @@ counts (kinds ``corrected`` and ``retracted``) and the others are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from sqlalchemy import Table
+from sqlalchemy import Connection, Table
 
 from ..context.excerpts import cut_short
 from ..context.replacing import holding, replacements_of
 from ..conversation import Replacement, Turn
+from ..corrections.store import said_since
 from ..layers import Layer, registered, saying_what_holds
 from ..memory import Hit, Passage
 from ..ranking import Candidate
@@ -111,7 +112,8 @@ class Standing:
                 new = {each.newer for each in known if each.newer} - asked
             replaced = Chains(found).replaced
             # What was taken back tells no value.
-            telling = [turn for turn in turns if all(each.newer or each.span for each in replaced.get(turn.id, ()))]
+            tell = [turn for turn in turns if all(each.newer or each.span for each in replaced.get(turn.id, ()))]
+            telling = _as_of_what_they_correct(connection, scope_id, tell, found)
             shown = [
                 each
                 for layer in sources
@@ -125,6 +127,23 @@ class Standing:
         for each in new_ones:
             found[each.older] = (*found.get(each.older, ()), each)
         return Chains(found).replaced if new_ones else replaced
+
+
+def _as_of_what_they_correct(
+    connection: Connection, scope_id: int, turns: Sequence[Turn], found: Mapping[str, Sequence[Replacement]]
+) -> Sequence[Turn]:
+    """The turns, corrections by hand as if they were said when that was which they correct."""
+    known = (each for replacements in found.values() for each in replacements if each.kind == "corrected")
+    older = {each.newer: each.older for each in known if each.newer}
+    if older.keys().isdisjoint(turn.id for turn in turns):
+        return turns
+    since = said_since(connection, scope_id, older)
+    return [
+        replace(turn, messages=tuple(replace(each, at=since[turn.id]) for each in turn.messages))
+        if turn.id in since
+        else turn
+        for turn in turns
+    ]
 
 
 def tables_of(sources: Iterable[type[Layer]]) -> tuple[Table, ...]:

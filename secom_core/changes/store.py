@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
@@ -34,13 +34,17 @@ REPLIES: Final = frozenset({"assistant", "ai", "tool", "function", "developer", 
 
 
 @retry_if_contended
-def follow(store: SqlStore, row: SessionRow, *, afresh: bool = False) -> bool:
+def follow(
+    store: SqlStore, row: SessionRow, *, afresh: bool = False, stands_since: Mapping[str, datetime] | None = None
+) -> bool:
     """Read what a session's new turns state, and link it to what was said before.
 
     Args:
         store: where turns are.
         row: the session.
         afresh: read all of it again.
+        stands_since: for turns that say what an earlier one should have said, by their ids, when that was said: what
+            was said after it changes them too.
 
     Returns:
         Whether it was written: not where the session has changed meanwhile, or has nothing new.
@@ -58,9 +62,10 @@ def follow(store: SqlStore, row: SessionRow, *, afresh: bool = False) -> bool:
             _forget_session(connection, row.id)
         is_late = _later_ones_are_read(connection, row)
         for turn, said in read:
-            _link(connection, row, turn, said)
-            if is_late:
-                _link_later_ones(connection, row, turn, said)
+            since = (stands_since or {}).get(turn.id)
+            _link(connection, row, turn, said, since)
+            if is_late or since is not None:
+                _link_later_ones(connection, row, turn, said, since)
             _keep(connection, row, turn, said)
         note(connection, row.id, NAME, row.turns)
     return True
@@ -122,19 +127,22 @@ def _number(head: str) -> int:
     return int.from_bytes(hashlib.blake2b(head.encode(), digest_size=8).digest(), "big") >> 12
 
 
-def _link(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said]) -> None:
+def _link(
+    connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said], since: datetime | None = None
+) -> None:
     telling = [
         each
         for each in said
         if each.statement.cues or each.statement.denied or any(v.sort.startswith(SLOT) for v in each.statement.values)
     ]
-    repairs = _repairs(connection, row, turn, said)
+    # What was said before it in its session is another correction.
+    repairs = _repairs(connection, row, turn, said) if since is None else []
     for each, earlier, link in repairs:
         connection.execute(insert(changes).values(**_values(row.scope_id, earlier, each, link)))
     telling = [each for each in telling if not any(each is one for one, _, _ in repairs)]
     if not telling:
         return
-    older, weights = _near(connection, row, telling, turn)
+    older, weights = _near(connection, row, telling, since or when_of(turn))
     # A message may take back what it said itself; whatever else it holds stands beside the other.
     for each in telling:
         near = [one for one in older if _may_speak_of(each, one)]
@@ -163,9 +171,11 @@ def _repairs(
     return found
 
 
-def _link_later_ones(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said]) -> None:
+def _link_later_ones(
+    connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said], since: datetime | None
+) -> None:
     """What was said after a turn and was read before it, of what the turn states."""
-    later, weights = _near(connection, row, said, turn, after=True)
+    later, weights = _near(connection, row, said, since or when_of(turn), after=True)
     for each in later:
         near = [one for one in said if _may_speak_of(each, one)]
         for link in links_of([each.statement], [one.statement for one in near], lambda head: weights.get(head, 1.0)):
@@ -177,13 +187,13 @@ def _link_later_ones(connection: Connection, row: SessionRow, turn: Turn, said: 
 
 
 def _near(
-    connection: Connection, row: SessionRow, said: Sequence[Said], turn: Turn, *, after: bool = False
+    connection: Connection, row: SessionRow, said: Sequence[Said], now: datetime, *, after: bool = False
 ) -> tuple[list[Said], dict[str, float]]:
     """What shares most with statements of a turn and was said before it, or after it; and what head words weigh."""
     heads = sorted({head for each in said for head in (*each.statement.heads, *found_by(each.statement))})
     places_of = {head: seen(connection, row.scope_id, head) for head in heads}
     weights = {head: weight_of(len(places)) for head, places in places_of.items()}
-    return _sharing(connection, row, places_of, turn, after=after), weights
+    return _sharing(connection, row, places_of, now, after=after), weights
 
 
 def seen(connection: Connection, scope_id: int, head: str) -> list[tuple[int, int]]:
@@ -200,7 +210,7 @@ def weight_of(times: int) -> float:
 
 
 def _sharing(
-    connection: Connection, row: SessionRow, found: dict[str, list[tuple[int, int]]], turn: Turn, *, after: bool
+    connection: Connection, row: SessionRow, found: dict[str, list[tuple[int, int]]], now: datetime, *, after: bool
 ) -> list[Said]:
     """What was stated in the earlier, or the later, turns that share most, the newest first."""
     shared: dict[tuple[int, int], int] = {}
@@ -208,7 +218,6 @@ def _sharing(
         for place in places:
             shared[place] = shared.get(place, 0) + 1
     best = sorted(shared, key=lambda place: -shared[place])[:_COMPARED]
-    now = when_of(turn)
     there = [
         (session, each)
         for session, each in turns_at(connection, row.scope_id, best)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from datetime import datetime
+from itertools import groupby
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, and_, bindparam, delete, insert, or_, select, update
@@ -11,6 +13,7 @@ from sqlalchemy import Connection, Row, and_, bindparam, delete, insert, or_, se
 from ..errors import InvalidInput
 from ..stores.database import retry_if_contended
 from ..stores.derived import count_revision
+from ..stores.messages import turns_of
 from ..stores.rows import SessionRow
 from ..stores.schema import is_one_of, messages
 from ..stores.sound import collected, sound_records, sound_rows
@@ -111,6 +114,30 @@ def last_of(known: Collection[Mark], turn_id: str) -> str:
             break
         turn_id = newer[turn_id]
     return turn_id
+
+
+def said_since(connection: Connection, scope_id: int, older: Mapping[str, str]) -> dict[str, datetime]:
+    """When what corrections say should have been said: when that was said which they correct in the end.
+
+    Args:
+        connection: a transaction.
+        scope_id: whose turns.
+        older: the ids of corrections, each with that of the turn that it corrects.
+    """
+    first = dict(older)
+    for _ in range(_MOST):
+        further = {newer: older[corrected] for newer, corrected in first.items() if corrected in older}
+        if not further:
+            break
+        first |= further
+    told: dict[str, datetime | None] = {}
+    for batch in batches(sorted(set(first.values()))):
+        mine = messages.c.scope_id == scope_id, messages.c.position == 0, is_one_of(connection, messages.c.name, batch)
+        found = connection.execute(select(messages).where(*mine).order_by(messages.c.session_id, messages.c.turn))
+        told |= {
+            turn.id: turn.at for _, rows in groupby(found, lambda row: row.session_id) for turn in turns_of([*rows], "")
+        }
+    return {newer: at for newer, corrected in first.items() if (at := told.get(corrected)) is not None}
 
 
 def corrections_of(known: Collection[Mark], turn_ids: Collection[str]) -> set[str]:
