@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..changes.linking import is_amount
+from ..changes.bare import is_amount
 from ..changes.statements import heads_of
 from ..changes.store import REPLIES
 from ..changes.values import values_of

@@ -8,6 +8,7 @@ from itertools import product
 from typing import Final
 
 from ..text.patterns import regex
+from .bare import is_amount, is_bare_of
 from .cues import Cue
 from .measures import measure_alike
 from .notation import is_same
@@ -26,9 +27,10 @@ _TITLE: Final = regex(
     r"^(?:dr|mrs?|ms|prof(?:essor)?|mme|herrn?|frau|doctora?|docteure?|madame|monsieur|der|die|das)\.? "
 )
 _UNITS: Final = frozenset(
-    "s ms sec second minut min hour kb mb gb tb px sekund stund segund hor heur mg mcg ml kg lb lbs".split()
+    "s ms sec second minut min hour kb mb gb tb px sekund stund segund hor heur mg mcg ml kg lb lbs "
+    "old alt tall lang hoch キロ 킬로 公斤 公里 岁 살이".split()
 )
-"""Head words of units of measure: two things that are measured in one have nothing in common by that."""
+"""Head words of units of measure, and of what is measured: two things that have one have nothing in common by that."""
 _MOSTLY: Final = 2 / 3
 """Which share of the head words is less than enough where either statement has others of its own."""
 
@@ -46,6 +48,8 @@ class Link:
         kind: what became of it.
         score: how much they have in common.
         was: what the earlier one says of what both are about, where that is a value.
+        more: how many words the earlier one has that the later one does not name, where this tells a number without
+            saying of what.
     """
 
     older: Statement
@@ -53,6 +57,7 @@ class Link:
     kind: Cue
     score: float
     was: Value | None = None
+    more: int = 0
 
 
 def links_of(newer: Iterable[Statement], older: Sequence[Statement], weigh: Weigh) -> list[Link]:
@@ -67,7 +72,7 @@ def links_of(newer: Iterable[Statement], older: Sequence[Statement], weigh: Weig
     for statement in newer:
         links = [link for each in older if (link := link_between(each, statement, weigh)) is not None]
         # The newest of those that have most in common: it is what held until then. What was only planned comes after.
-        first = max(links, key=lambda link: (link.score, not link.older.is_planned), default=None)
+        first = max(links, key=lambda link: (link.score, not link.older.is_planned, -link.more), default=None)
         if first is not None:
             found.append(first)
             found += [replace(first, older=each) for each in older if _says_as_well(each, first)]
@@ -107,7 +112,11 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
         return None
     share = share if own else min(share, _SHARE)
     kind = _kind(older, newer, pair, named, score, share) if score >= _ENOUGH and share >= _SHARE else None
-    return Link(older, newer, kind, score, pair[0] if pair is not None else None) if kind is not None else None
+    if kind is None:
+        return None
+    is_bare = pair is not None and is_bare_of(older, newer, *pair)
+    more = len(older.subject - newer.heads.keys()) if is_bare else 0
+    return Link(older, newer, kind, score, pair[0] if pair is not None else None, more)
 
 
 def _slot_changed(older: Statement, newer: Statement) -> bool:
@@ -140,6 +149,8 @@ def _kind(
     # Other units are often of other things, such as the timeouts of two servers.
     if measure_alike(*pair) and are_apart(older, newer, pair[0].sort, share):
         return None
+    is_bare = is_bare_of(older, newer, *pair)
+    share = 1.0 if is_bare else share
     # What grew or shrank is no name.
     is_measured = pair[0].sort == "name" and "measured" in newer.cues
     if named and not is_measured and (newer.denied or newer.cues & {"changed", "ended", "swapped"}):
@@ -154,6 +165,8 @@ def _kind(
         return None
     if is_measured:
         return None
+    if is_bare:
+        return "changed"
     if pair[0].sort in ("name", "day", "#", "percent", "time") and (score < _UNLIKE or share < _HALF):
         return "changed" if pair[0].sort in ("day", "time") and _says_only_that(older, newer, pair) else None
     return "changed"
@@ -250,13 +263,8 @@ def _compared(older: Statement, newer: Statement) -> tuple[Value, Value] | None:
 def _may_replace(older: Statement, newer: Statement, old: Value, new: Value) -> bool:
     """Whether two values can be compared; where the later one takes back what the earlier one names, amounts can."""
     taken_back = "corrected" in newer.cues and old.value in newer.names
-    is_alike = _alike(older, newer, old.sort, new.sort) or measure_alike(old, new)
+    is_alike = _alike(older, newer, old.sort, new.sort) or measure_alike(old, new) or is_bare_of(older, newer, old, new)
     return is_alike or (taken_back and is_amount(old.sort) and is_amount(new.sort))
-
-
-def is_amount(sort: str) -> bool:
-    """Whether values of a sort are numbers of something."""
-    return sort in ("money", "percent") or sort.startswith("#")
 
 
 def _alike(older: Statement, newer: Statement, old: str, new: str) -> bool:

@@ -35,6 +35,8 @@ _TIME: Final = regex(
 _MONEY: Final = regex(r"(?P<sign>[€$£¥])? ?(?P<number>\d[\d., ]*)(?P<more>[k千천万만])? ?(?P<unit>[^\W\d_]+|[€$£¥])?")
 _GROUPED: Final = regex(r"\d{1,3}(?:([., ])\d{3})(?:\1\d{3})*")
 _NUMBER: Final = regex(r"#?(\d[\d., ]*)")
+_MANY: Final = regex(r"(\d[\d.,]*)[万만](?:(\d+)([千천])?)?")
+"""A number in tens of thousands, with what is beside them."""
 _NO_DIGIT: Final = regex(r"\D")
 _DRESS: Final = regex(r"\s|(?<=\d)(?:st|nd|rd|th)\b|[.,]$")
 """What stands beside a value and says nothing of it."""
@@ -114,6 +116,9 @@ def _percent(shown: str) -> str:
 
 
 def _number(shown: str) -> str:
+    if (many := _MANY.fullmatch(shown)) is not None:
+        thousands = int(many[2] or 0) * (1_000 if many[3] else 1)
+        return f"{float(_plain_number(many[1])) * 10_000 + thousands:.10g}"
     number = _NUMBER.match(shown)
     return _plain_number(number[1]) + shown[number.end() :].strip() if number else ""
 

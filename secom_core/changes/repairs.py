@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from ..text.patterns import regex
+from .bare import is_amount
 from .cues import Cue
-from .linking import Link, is_amount
+from .linking import Link
 from .notation import is_same
 from .statements import Statement
 from .values import Value

@@ -79,8 +79,11 @@ _DENIED: Final = regex(
 )
 _LEFT_FOR: Final = regex(r" ?(?:[\w-]+ )?(?:to|up to|down to|auf|a|hasta|à|au)\b|.{0,4}(?:到|至|改|成|为)", re.I)
 _KANA: Final = regex("[\u3041-\u309f]")
-_HAN: Final = regex("[\u4e00-\u9fff]$")
 _HANGUL: Final = regex("[\uac00-\ud7a3]")
+_ELIDED: Final = regex(r"\b[cdjlmnst]['’](?=[^\W\d_])", re.I)
+"""French articles and pronouns before a vowel, where the text is too short to show its language."""
+_NO_WORD: Final = regex("[\u3041-\u309f]{1,2}|[^\u4e00-\u9fff]")
+"""A letter, or what is mostly the end of a Japanese word."""
 _EASTERN: Final = regex("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
 _WORD, _STEM, _VOWELS = 3, 6, "aeiou"
 _LABEL: Final = regex(
@@ -102,6 +105,7 @@ _DULL: Final = frozenset(
     었어 았어 으로 에서 에는 까지 부터 现在 以后 今は 还是 已经 我们 每天
     每周 一个 ました です でし した だっ った いや 是 이고 는데 라고 다고
     께서 대요 네요 지만 아니 미안 죄송 잠깐
+    了
     ab wurd wird sind ist auf den sie hab hem hemos som somos son seremo ere vamos llev th
     """.split()
 ) | frozenset(
@@ -308,7 +312,7 @@ def _labels(clause: str, values: list[Value]) -> frozenset[tuple[str, str]]:
     counting = {value.start for value in values if value.sort not in ("#", "name")}
     found = ((each[1].casefold(), each[2]) for each in _LABEL.finditer(clause) if each.start(2) not in counting)
     numbered = ((each[1].casefold(), each[2].casefold()) for each in _NUMBERED.finditer(clause))
-    return frozenset([*numbered, *(each for each in found if not _NO_LABEL.search(each[0]))])
+    return frozenset([*numbered, *(each for each in found if not (_NO_LABEL.search(each[0]) or NOW.search(each[0])))])
 
 
 def _clauses(text: str, start: int, stop: int) -> Iterator[tuple[int, int, bool]]:
@@ -369,20 +373,20 @@ def _heads(clause: str, values: list[Value], language: str, is_repair: bool = Fa
             clause = clause[: value.start] + " " * (value.stop - value.start) + clause[value.stop :]
     for rule in (*(rule for _, rule in _RULES), *([REPAIRED] if is_repair else [])):
         clause = rule.sub(_without_cue, clause)
-    found = [*terms(_EASTERN.sub(" ", clause), language=language), *_eastern_heads(one_way(clause))]
+    found = [*terms(_ELIDED.sub(" ", _EASTERN.sub(" ", clause)), language=language), *_eastern_heads(one_way(clause))]
     # Cut, as a short text may be taken for one of another language, whose endings are others.
-    kept = (
-        term[:_STEM].rstrip(_VOWELS) or term
-        for term in found
-        if term not in _DULL and (len(term) > 1 or _HAN.match(term))
-    )
-    return list(dict.fromkeys(kept))
+    return list(dict.fromkeys(_cut(each) for each in found if each not in _DULL and not _NO_WORD.fullmatch(each)))
+
+
+def _cut(term: str) -> str:
+    cut = term[:_STEM].rstrip(_VOWELS)
+    return cut if len(cut) >= _WORD else term[:_STEM]
 
 
 def _without_cue(found: re.Match[str]) -> str:
     """A blank in the place of a cue; one with other words within stays, as these name what it is about."""
     words = found[0]
-    return words if len(words.split()) > _WORD + 1 or (not words.isascii() and len(words) > _WORD + 3) else " "
+    return words if len(words.split()) > _WORD + 1 or (_EASTERN.search(words) and len(words) > _WORD + 3) else " "
 
 
 def _eastern_heads(clause: str) -> Iterator[str]:

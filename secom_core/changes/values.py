@@ -20,12 +20,14 @@ class Value(NamedTuple):
         value: the value in one notation; see `secom_core.changes.notation.is_same`.
         start: where it begins, in characters.
         stop: where it ends.
+        is_hour: whether a number without a unit stands where a time would: "at 7".
     """
 
     sort: str
     value: str
     start: int
     stop: int
+    is_hour: bool = False
 
 
 _WEEKDAYS: Final = {
@@ -142,10 +144,14 @@ _PATTERNS: Final = tuple(
             r"|[一二两三四五六七八九十百]{2,5}(?:元|块|円)",
         ),
         ("percent", rf"{_NUMBER}(?: ?%| per ?cent\b| prozent\b| por ciento\b| pour cent\b)"),
-        ("#", r"(?<![A-Za-z\d.,])#?\d[\d.,]*\d|(?<![A-Za-z\d.,])\d"),
+        (
+            "#",
+            r"(?<![A-Za-z\d.,])(?:\d{1,3}(?:[ \u00a0\u202f]\d{3}){1,3}(?![\d.,]*\d)"
+            r"|\d[\d.,]{0,30}[万만](?:\d{1,4}[千천]?)?|#?\d[\d.,]*\d|\d)",
+        ),
     )
 )
-_UNIT: Final = regex(r"[\s-]*([^\W\d_]+)")
+_UNIT: Final = regex(r"[\s-]*([^\W\d_\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]+)")
 _SHORT_UNITS: Final = frozenset({"ms", "s"})
 """Units that are no plural of anything, though they end like one."""
 _PLURAL: Final = regex(
@@ -153,7 +159,17 @@ _PLURAL: Final = regex(
     r" ([a-z]{3,}(?<!s)s)\b"
 )
 """The noun that is counted, behind what is said of it: "12 new probability problems"."""
-_HAN_UNIT: Final = regex(r"\s?(公斤|毫克|キロ|ミリグラム|킬로|밀리그램|[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3])")
+_HAN_UNIT: Final = regex(
+    r"\s?(公斤|毫克|キロ|ミリグラム|킬로|밀리그램|(?![ぁ-ん了的吗呢吧이에예의은는을를로으도])[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3])"
+)
+"""No particle, and no ending."""
+_HOW: Final = regex(
+    r"tall|long|high|wide|deep|old|heavy|hoch|lang|breit|tief|alt|schwer|groß|haut|large|lourd|alto|ancho|largo", re.I
+)
+"""What says how something is measured, behind a number without a unit: "118 tall"."""
+_HOUR: Final = regex(r"(?:\b(?:at|um|à|a las?|until|till|bis|jusqu'à|hasta las?) )$", re.I)
+_HOUR_BEHIND: Final = regex(r"\s?(?:に|에)")
+"""What stands around a number that is an hour."""
 _WORD_COUNT: Final = regex(
     r"\b(two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf"
     r"|zwölf|dos|tres|cuatro|cinco|siete|ocho|nueve|diez|doce|deux|trois|quatre|cinq"
@@ -227,9 +243,15 @@ def _value(sort: str, match: re.Match[str], text: str) -> Value:
         return Value(sort, one_notation(sort, shown), start, stop)
     eastern = _HAN_UNIT.match(text, stop)
     unit = eastern or _PLURAL.match(text, stop) or _UNIT.match(text, stop)
-    counts = unit is not None and (unit[1] == "s" or not (is_stopword(unit[1]) or CHANGED.search(unit[1])))
+    counts = unit is not None and (unit[1] == "s" or not (is_stopword(unit[1]) or _says_no_unit(unit[1])))
     named = one_way(unit[1].casefold()) if unit and counts else ""
-    return Value(f"#{named if named in _SHORT_UNITS else named.rstrip('s')}", one_notation(sort, shown), start, stop)
+    is_hour = not named and bool(_HOUR.search(text, 0, start) or _HOUR_BEHIND.match(text, stop))
+    sort = f"#{named if named in _SHORT_UNITS else named.rstrip('s')}"
+    return Value(sort, one_notation("#", shown), start, stop, is_hour)
+
+
+def _says_no_unit(word: str) -> bool:
+    return CHANGED.search(word) is not None or _HOW.fullmatch(word) is not None
 
 
 def _counted(match: re.Match[str]) -> Value:
