@@ -28,7 +28,7 @@ from ..layers import Layer, registered
 from ..readers.fields import LARGEST_COUNT
 from ..stores.places import file_at
 from ..stores.rows import SessionRow
-from ..stores.schema import Verbatim, messages, scopes, sessions
+from ..stores.schema import ADDED, Verbatim, messages, scopes, sessions
 from . import export as transfer
 
 _TEXT_DAMAGED: Final = "\ufffd"
@@ -228,10 +228,12 @@ def _numbered(places: Mapping[int, T]) -> list[tuple[int, T]]:
 
 
 def _named(record: Record, tables: Sequence[Table] = (messages, sessions, scopes)) -> dict[str, Any]:
-    """The row by the names of its columns, where it fits one of the tables that are looked for."""
+    """The row by the names of its columns, where it fits one of the tables that are looked for, today or once."""
     for table in tables:
-        if len(table.columns) == len(record) and all(map(_fits, table.columns, record)):
-            return {column.name: _restored(column, value) for column, value in zip(table.columns, record, strict=True)}
+        missing = len(table.columns) - len(record)
+        row = (*record, *[None] * missing)
+        if missing in (0, table.info.get(ADDED)) and all(map(_fits, table.columns, row)):
+            return {column.name: _restored(column, value) for column, value in zip(table.columns, row, strict=True)}
     return {}
 
 

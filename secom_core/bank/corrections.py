@@ -221,7 +221,7 @@ class Corrections:
 
     def _meant(
         self, scope: Scope, what: Named, part: str | None, text: str | None = None
-    ) -> tuple[Turn, list[MarkedSpan | None]]:
+    ) -> tuple[Turn, Sequence[MarkedSpan | None]]:
         """The turn that holds in the place of what is named, and the parts of it that are meant; nothing for all."""
         turn, known = self._turn(scope, what), self.marks(scope)
         if part is not None:

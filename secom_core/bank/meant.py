@@ -75,7 +75,7 @@ def part_named(turn: Turn, words: str) -> MarkedSpan | None:
     return found[0]
 
 
-def parts_meant(turn: Turn, text: str, hit: Hit | None = None) -> list[MarkedSpan | None]:
+def parts_meant(turn: Turn, text: str, hit: Hit | None = None) -> Sequence[MarkedSpan | None]:
     """The sentences of a turn that a correction is about, and those of its replies that repeat what these tell.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Table, Text
 
-from ..stores.schema import Id, Verbatim, metadata
+from ..stores.schema import ADDED, Id, Verbatim, metadata
 
 turn_marks = Table(
     "turn_marks",
@@ -22,6 +22,7 @@ turn_marks = Table(
     Index("turn_marks_of_scope", "scope_id"),
     Index("turn_marks_of_turn", "session_id", "turn"),
     sqlite_autoincrement=True,
+    info={ADDED: 3},
 )
 """What was said by hand of a turn, when, and the id of the turn that took its place. Nothing could make it again.
 

@@ -82,6 +82,8 @@ def is_one_of(connection: sa.Connection, name: sa.Column[str], wanted: Sequence[
     return sa.and_(sa.func.hashtextextended(name, zero).in_(hashed), name.in_(wanted))
 
 
+ADDED: Final = "added"
+"""Under which key a table's ``info`` says how many of its columns, the last, rows of earlier schemas lack."""
 metadata = sa.MetaData()
 Id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 

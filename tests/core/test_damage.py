@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pytest
 from embedders import HashingEmbedder
+from old_banks import write_old
 
 from secom_core import MemoryBank, Message
 from secom_core.archive.salvage import salvage
@@ -114,6 +115,15 @@ def test_a_damaged_file_gives_words_or_a_clear_error(whole, tmp_path, seed):
         ):
             with suppress(SecomError, DegradedWarning):
                 call()
+
+
+@needs_salvage
+@pytest.mark.parametrize("version", [11, 13, 14])
+def test_marks_by_hand_are_salvaged_from_files_of_every_schema(tmp_path, version):
+    path = write_old(tmp_path / "old.db", version)
+    records = [json.loads(line) for lines in salvage(path).exports.values() for line in lines]
+    marks = [record["kind"] for record in records if record.get("layer") == "corrections"]
+    assert marks == ["retracted", "pinned"]
 
 
 @needs_salvage
