@@ -9,6 +9,8 @@ from typing import Final
 from ..context.block import without_recalled
 from ..conversation import Message
 from ..ranking import LEANT_ON, weighted_context
+from ..text.hesitations import without_hesitations
+from ..text.kept import KEPT, Kept
 from ..text.patterns import regex
 from ..text.small_talk import asks_nothing
 from ..text.speech import asks
@@ -30,7 +32,7 @@ class Asked:
     """A query as it is searched for.
 
     Args:
-        telling: the query, cut to what is telling where it is a page.
+        telling: the query without sounds such as "um", cut to what is telling where it is a page.
         context: what was said before it, each with what its words weigh beside the query's.
         follows: whether anything was said before it.
         before: the messages before it, oldest first.
@@ -44,9 +46,9 @@ class Asked:
     @classmethod
     def of(cls, query: str, context: Sequence[Message] = ()) -> Asked:
         """The query after these messages."""
-        said = [_worded(each, cut(without_recalled(each.text))) for each in context[-_READ:]]
+        said = [_worded(each, _fluent(cut(without_recalled(each.text)))) for each in context[-_READ:]]
         own, pasted = parted(query)
-        telling = cut(own)
+        telling = _fluent(cut(own))
         weighted = weighted_context(telling, said)
         if pasted:
             # What is pasted is read as if it had been said before, where the question cannot be read alone.
@@ -104,3 +106,7 @@ def cut(text: str) -> str:
 def _worded(message: Message, text: str) -> Message:
     """The message with these words, which are most often its own."""
     return message if message.text == text else replace(message, text=text)
+
+
+# What was said before one query was said before the next few.
+_fluent: Final[Kept[str, str]] = Kept(without_hesitations, characters=KEPT)

@@ -30,7 +30,7 @@ _SIGNS: Final = signs(
 )
 _LEAD: Final = (
     r"^\W*(?:(?:and|so|ok|okay|hi|hello|hey|please|by the way|btw|wait|und|bitte|hallo|y|et|e|sag mal|dis-moi|dime"
-    r"|dimmi|ciao|olá|oi"
+    r"|dimmi|ciao|olá|oi|oh|like|well|yeah|also|ja|na|naja|du|pues|bueno|oye|a ver|alors|bon|dis|allora|então|bom"
     r"|[^\W\d_]+ \d+)\b\W*)*(?:(?:can|could) you (?:please )?)?"
     r"(?:(?:tell|remind) me(?: again)?,? |do you (?:still |even )?(?:know|remember|recall),? "
     r"|(?:weißt|weisst) du (?:noch)?,? ?|(?:sabes|recuerdas|te acuerdas de) "

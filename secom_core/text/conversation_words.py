@@ -10,7 +10,7 @@ CONVERSATION_WORDS: Final = {
         left previous previously prior continue carry pick resume know remember recall remind learn learned told tell
         profile summarise summarize describe cover covered get end something anything everything thing things topic
         much far actual already please recap go say said mention mentioned ask asked write wrote happen happened
-        first begin began start started message question done like
+        first begin began start started message question done like well oh
         """,
     "german": """
         letztes letzten letzter letzte voriges vorigen mal sitzung gespräch unterhaltung thema chat gesprochen
@@ -20,7 +20,7 @@ CONVERSATION_WORDS: Final = {
         beim gemerkt sagen sag erzähl erzählt haben habe hast hat kannst kann womit unser unserem unseren unserer
         gesagt geschrieben gefragt los passiert ist war vorletztes vorletzten vorletzter
         vorletztem vorletzte erste ersten erstes erster erstem allererste allererstes
-        anfang beginn zuerst nachricht frage ganz
+        anfang beginn zuerst nachricht frage ganz na naja
         """,
     "spanish": """
         mí sobre acerca qué última vez hablamos hablar hablando
@@ -28,6 +28,7 @@ CONVERSATION_WORDS: Final = {
         sabes saber recuerdas recordar soy dime todo algo continuar seguimos dije dijiste conté comenté comentamos
         charlamos hablé pasó primera penúltima pregunta hice hicimos cómo fue estuvo
         resume resúmeme habíamos quedado estuvimos charlando discutimos pregunté pedí día charlado nuestra última
+        pues bueno oye ver
         """,
     "french": """
         a on quoi dernière fois parlé parler parlions
