@@ -32,6 +32,14 @@ _OPENING: Final = re.compile(
     r"(?:(?P<wide>\uff1a)|:)\*{0,2}(?P<gap>\s+|$)?(?P<words>.*)",
     re.I,
 )
+_BOXED: Final = re.compile(rf"\s*\[(?P<name>[^\W\d_][{_IN_NAME}]{{0,38}})\]\s*(?=[:\uff1a])")
+"""``[SPEAKER_00]: words``, as recognisers of speech write it."""
+_ABOVE: Final = re.compile(
+    rf"\s*(?:\[(?P<boxed>[^\W\d_][{_IN_NAME}]{{0,38}})\]|(?P<bare>[^\W\d_](?:[{_IN_NAME}]{{0,38}}?(?!\s)[{_IN_NAME}])??))"
+    r"(?:\s{2,}|\t|(?<=\])\s)(?P<clock>\d{1,3}:\d\d(?::\d\d)?(?:\s?[AP]M)?)\s*",
+    re.I,
+)
+"""``Ann Lee   0:03`` or ``[Ann Lee] 10:03:21`` on a line above her words, as programs for meetings write it."""
 _HEADER: Final = re.compile(
     r"\s*(?:#{1,6}\s+|-{2,}\s*|={2,}\s*|\*{3,}\s*|—+\s*)(?P<title>.*?\w.*?)\s*(?:#+|-{2,}|={2,}|\*{3,}|—+)?\s*"
 )
@@ -72,7 +80,8 @@ def _looks_like_name(name: str) -> bool:
 
 
 def _read_line(number: int, raw: str) -> _Line:
-    found = _OPENING.fullmatch(raw.lstrip())
+    boxed = _BOXED.match(raw)
+    found = _OPENING.fullmatch(boxed["name"] + raw[boxed.end() :] if boxed else raw.lstrip())
     if found is None or not (found["contact"] or _looks_like_name(found["name"].strip())):
         return _Line(number, raw)
     joined = found["gap"] is None and not found["wide"]
@@ -85,6 +94,15 @@ def _read_line(number: int, raw: str) -> _Line:
     if after and (before or moment is None):
         words = f"({after}) {words}"  # Ann (laughing): …
     return _Line(number, raw, found["name"].strip(), words, moment, bool(found["contact"]))
+
+
+def _read_name(number: int, raw: str) -> _Line:
+    """A line of a transcript that names who speaks, and when, above the words."""
+    found = _ABOVE.fullmatch(raw)
+    name = (found["boxed"] or found["bare"]).strip() if found else ""
+    if found is None or not _looks_like_name(name):
+        return _Line(number, raw)
+    return _Line(number, raw, name, "", read_moment(found["clock"]))
 
 
 def _speakers(lines: Sequence[_Line], firsts: set[int]) -> set[str]:
@@ -134,12 +152,14 @@ def _header(raw: str, alone: bool) -> tuple[str, Moment | None] | None:
 def _parts(text: str) -> list[tuple[str, Moment | None, list[_Line]]]:
     """The text cut at its session headers: the title, the time and the lines of each session that has any."""
     raws = ["", *text.splitlines(), ""]
+    first = next((raw for raw in raws if raw.strip() and not _header(raw, True)), "")
+    read = _read_name if _read_name(0, first).name else _read_line
     parts: list[tuple[str, Moment | None, list[_Line]]] = [("", None, [])]
     for number, (above, raw, below) in enumerate(zip(raws, raws[1:], raws[2:], strict=False), 1):
         if raw.strip() and (header := _header(raw, not above.strip() and not below.strip())):
             parts.append((*header, []))
         else:
-            parts[-1][2].append(_read_line(number, raw))
+            parts[-1][2].append(read(number, raw))
     return [part for part in parts if any(line.raw.strip() for line in part[2])]
 
 
@@ -153,8 +173,10 @@ def read_transcript(
     r"""Sessions from a plain transcript: ``Name: words`` lines, with times and session headers where there are any.
 
     ``[2024-05-03 14:05] Ann: Hi``, ``14:05 Ann: Hi``, ``14:05 - Ann: Hi``, ``Ann (14:05): Hi`` and
-    ``2024-05-03T14:05Z Ann: Hi`` give a time. ``--- 3 May 2024 ---``, ``# 2024-05-03``, ``## Session 2`` and
-    ``=== Session 2: May 3, 2024, 2:05 pm ===`` begin a session; so does a date that stands between blank lines.
+    ``2024-05-03T14:05Z Ann: Hi`` give a time; so does ``Ann Lee   0:03`` or ``[Ann Lee] 10:03:21`` on a line above the
+    words, where the text begins with one. A name may be boxed: ``[SPEAKER_00]: Hi``. ``--- 3 May 2024 ---``,
+    ``# 2024-05-03``, ``## Session 2`` and ``=== Session 2: May 3, 2024, 2:05 pm ===`` begin a session; so does a date
+    that stands between blank lines.
     Months may have their English, German, Spanish, French, Italian or Portuguese name. A message without a time of its
     own has its session's; a time of day alone falls on the session's day, or on the next where the clock has passed
     midnight; where no day is known it is kept as ``time`` in the metadata. A line that opens no utterance continues the

@@ -26,7 +26,7 @@ from .sentences import document_sentences
 _LABEL: Final = re.compile(
     # Before a name may stand a byte order mark, or a mark of the direction in which it is read.
     r"^[ \t\ufeff\u200e\u200f]*(?:[\[(][^\])\n]{4,40}[\])][ \t]*)?"
-    r"(?P<name>[^\W\d_][^\n:：\[\](){}<>]{0,40}?)[ \t]*[:：](?:[ \t\r\xa0]|$|(?<=：))",
+    r"(?P<box>\[)?(?P<name>[^\W\d_][^\n:：\[\](){}<>]{0,40}?)(?(box)\])[ \t]*[:：](?:[ \t\r\xa0]|$|(?<=：))",
     re.M,
 )
 _TERMS: Final = 8

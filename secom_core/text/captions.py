@@ -20,7 +20,11 @@ _OPENING: Final = regex(rf"(?:WEBVTT(?:[ \t][^\n]*)?(?:\r?\n|$)|(?:\d+[ \t]*\r?\
 _BLANK_LINE: Final = regex(r"\n[ \t\r]*(?:\n|$)")
 _VOICE: Final = regex(r"<v(?:\.[^\s>]*)?[ \t]+([^>\n]{1,80})>")
 _TAG: Final = regex(r"</?[a-zA-Z\d][^<>\n]{0,200}>|\{\\[^{}\n]{0,80}\}")
-_NAME: Final = regex(r"(?:>>[ \t]*)?([^\W\d_a-z][^\n:：<>\[\](){}]{0,39})(?::[ \t]+|：[ \t]*)")
+_NAME: Final = regex(
+    # Recognisers of speech box it, as in "[SPEAKER_00]: ", or write it small, as one word.
+    r"(?:>>[ \t]*)?(?:\[(?P<boxed>[^\W\d_][^\n:：<>\[\](){}]{0,39})\]"
+    r"|(?P<bare>[^\W\d_a-z][^\n:：<>\[\](){}]{0,39}|[a-z]\w{0,30}))(?::[ \t]+|：[ \t]*)"
+)
 _ENDS: Final = regex(r"[.!?…。！？][\"'”’)\]]*$")
 
 _PAUSE: Final = timedelta(seconds=2)
@@ -73,7 +77,8 @@ def captions(text: str) -> list[Caption]:
     that a cue repeats of the one before it, as automatic captions do, count once. A speaker is named by a voice
     (``<v Ann>``), or by a name before a colon that begins two cues or more. Where the first cue begins with a name, or
     two names come again, each name is written: there one that begins a single cue speaks too, if it is up to four words
-    with capitals and no word for an aside ("Note", "Question").
+    with capitals and no word for an aside ("Note", "Question"). A name may be boxed (``[SPEAKER_00]: ``); one without a
+    capital counts where names stand before most cues.
     """
     cues = [cue for cue in _without_repeats(_cues(text)) if cue.words]
     said: list[Caption] = []
@@ -135,16 +140,23 @@ def _without_repeats(cues: Iterator[Caption]) -> Iterator[Caption]:
 
 def _named(cues: list[Caption]) -> Iterator[Caption]:
     """The cues with whoever is named before a colon, each in one line."""
-    opened = Counter(name[1] for cue in cues if (name := _NAME.match(cue.words)))
-    known = {name for name, times in opened.items() if times > 1}
-    first = _NAME.match(cues[0].words) if cues else None
-    if sum(map(is_name, known)) > 1 or (first and is_name(first[1])):
+    names = [_name(cue.words) for cue in cues]
+    opened = Counter(name for name, _ in names if name)
+    # A small word before a colon is a name where one stands before most that is said.
+    is_written = 2 * opened.total() > len(cues)
+    known = {name for name, times in opened.items() if times > 1 and (is_written or not name[0].islower())}
+    if sum(map(is_name, known)) > 1 or (names and is_name(names[0][0])):
         known |= {name for name in opened if is_name(name)}
-    for cue in cues:
-        name = _NAME.match(cue.words) if not cue.speaker else None
-        if name and name[1] in known:
-            cue = replace(cue, speaker=name[1].strip(), words=cue.words[name.end() :])
+    for cue, (name, begin) in zip(cues, names, strict=True):
+        if name in known and not cue.speaker:
+            cue = replace(cue, speaker=name, words=cue.words[begin:])
         yield replace(cue, words=" ".join(cue.words.split()))
+
+
+def _name(words: str) -> tuple[str, int]:
+    """What stands before a colon where a cue begins, and where its words begin; empty where nothing does."""
+    found = _NAME.match(words)
+    return ((found["boxed"] or found["bare"]).strip(), found.end()) if found else ("", 0)
 
 
 def _goes_on(before: Caption, cue: Caption) -> bool:

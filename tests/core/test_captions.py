@@ -110,6 +110,23 @@ def test_where_each_speaker_is_written_who_speaks_once_is_one_and_an_aside_is_no
     assert found[4][1] == f"Noted. {aside}"
 
 
+@pytest.mark.parametrize("label", ["[SPEAKER_{}]: ", "SPEAKER_{}: ", "speaker_{}: ", "katrin{}: "])
+def test_speakers_as_recognisers_of_speech_write_them_are_read(label: str) -> None:
+    lines = [(0, "um so the launch is"), (0, "on tuesday no wait"), (1, "note: wednesday"), (0, "yeah"), (1, "okay")]
+    names = [label.strip("[]: ").format(number) for number, _ in lines]
+    assert said(_cues([label.format(number) + words for number, words in lines])) == [
+        (names[0], "um so the launch is on tuesday no wait"),
+        (names[2], "note: wednesday"),
+        (names[3], "yeah"),
+        (names[4], "okay"),
+    ]
+
+
+def test_small_words_before_colons_are_no_names_where_most_cues_have_none() -> None:
+    lines = ["the rule is simple", "note: it leaks", "we know", "note: it rains", "and that is all"]
+    assert said(_cues(lines)) == [(None, " ".join(lines))]
+
+
 def test_in_a_talk_without_names_a_word_before_a_colon_is_none() -> None:
     lines = ["We begin.", "Remember This: it rains.", "Bob Jones: is a name.", "We end."]
     assert said(_cues(lines)) == [(None, " ".join(lines))]

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from secom_core.bank import MemoryBank
+from secom_core.readers import read_transcript
+from secom_core.segmenters.passages import passages
 from secom_core.text.hesitations import without_hesitations
 
 SCOPE = ("acme", "katrin")
@@ -93,3 +95,40 @@ def test_a_spoken_question_about_the_last_time_finds_it(spoken: str) -> None:
     with _told("my sister catherine gave me a cutting of a fig tree") as bank:
         found = bank.recall(SCOPE, spoken, k=1)
     assert ERRANDS[-1] in found.text
+
+
+def _read(text: str) -> list[tuple[str | None, str, object]]:
+    return [
+        (each.speaker, each.text, each.at.strftime("%H:%M") if each.at else each.metadata.get("time"))
+        for session in read_transcript(text)
+        for each in session.messages
+    ]
+
+
+@pytest.mark.parametrize("label", ["Ann Lee   0:03", "Ann Lee\t0:03", "[Ann Lee] 0:03", "[Ann Lee] 00:03:00"])
+def test_a_meeting_with_the_speaker_on_a_line_above_is_read(label: str) -> None:
+    text = f"{label}\num so hi\n\nTom  0:09\nnote: the launch is\non tuesday at 10:30\n\n{label}\nokay\n"
+    clock = "00:03"
+    found = _read(text.replace("Tom  0:09", label.replace("Ann Lee", "Tom")))
+    assert found == [
+        ("Ann Lee", "um so hi", clock),
+        ("Tom", "note: the launch is\non tuesday at 10:30", clock),
+        ("Ann Lee", "okay", clock),
+    ]
+    # Its day may stand above.
+    assert _read(f"# 2026-05-12\n\n{text}")[0] == ("Ann Lee", "um so hi", clock)
+
+
+def test_a_line_that_ends_with_a_time_names_nobody_in_another_transcript() -> None:
+    assert _read("Ann: the plan\nLunch   12:30\nBob: ok\n")[0][:2] == ("Ann", "the plan\nLunch   12:30")
+
+
+def test_boxed_speakers_are_read_and_splitters_cut_between_them() -> None:
+    text = "[SPEAKER_00]: um so hi\n[SPEAKER_01]: yeah\n[SPEAKER_00]: okay great\n[music] [SPEAKER_00] sings\n"
+    said = [
+        ("SPEAKER_00", "um so hi"),
+        ("SPEAKER_01", "yeah"),
+        ("SPEAKER_00", "okay great\n[music] [SPEAKER_00] sings"),
+    ]
+    assert [found[:2] for found in _read(text)] == said
+    assert [each.turn.messages[0].speaker for each in passages(text)] == [name for name, _ in said]
