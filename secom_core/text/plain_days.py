@@ -15,6 +15,7 @@ from .dates import MONTH_NUMBERS, WEEKDAY_NUMBERS
 from .named_times import named_times
 from .patterns import regex
 from .seasons import SEASON_NAMES
+from .spoken_days import days_in_digits
 from .wording import folded_case, is_signed, signs, wording
 
 _First: TypeAlias = Literal["day", "month", ""]
@@ -82,6 +83,8 @@ _LAST_YEAR_SIGNS: Final = signs("year|jahr|año|année|l'an|l’an")
 def plain_days(text: str, today: date | None, *, is_asked: bool = False) -> str:
     """The question with its dates as others are written: "on May 18" for "on 5/18", both where it may be 5 June too.
 
+    So are days in words, such as "the eighteenth of may".
+
     Args:
         text: the question.
         today: the day on which it is asked; without it, "last year" is left.
@@ -89,6 +92,7 @@ def plain_days(text: str, today: date | None, *, is_asked: bool = False) -> str:
     """
     if len(text) > _LONGEST:
         return text
+    text = days_in_digits(text)
     if today:
         text = named_times(text, today, is_asked=is_asked)
     if today and is_signed(folded_case(text), _LAST_YEAR_SIGNS):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 
 import pytest
 
@@ -10,6 +10,8 @@ from secom_core.bank import MemoryBank
 from secom_core.readers import read_transcript
 from secom_core.segmenters.passages import passages
 from secom_core.text.hesitations import without_hesitations
+from secom_core.text.periods import days_named
+from secom_core.text.spoken_days import days_in_digits
 
 SCOPE = ("acme", "katrin")
 AT = datetime(2026, 5, 4, 9, tzinfo=timezone.utc)
@@ -132,3 +134,33 @@ def test_boxed_speakers_are_read_and_splitters_cut_between_them() -> None:
     ]
     assert [found[:2] for found in _read(text)] == said
     assert [each.turn.messages[0].speaker for each in passages(text)] == [name for name, _ in said]
+
+
+@pytest.mark.parametrize(
+    ("asked", "day"),
+    [
+        ("what did i say on the twelfth of may", date(2026, 5, 12)),
+        ("what did i say on may the twenty third", date(2026, 5, 23)),
+        ("what happened june thirtieth", date(2026, 6, 30)),
+        ("on the twelfth of may 2025", date(2025, 5, 12)),
+        ("was habe ich am zwölften mai gesagt", date(2026, 5, 12)),
+        ("was war am einunddreissigsten dezember", date(2026, 12, 31)),
+        ("was habe ich am 12. mai gesagt", date(2026, 5, 12)),
+        ("qué dije el veintiuno de mayo", date(2026, 5, 21)),
+        ("qu'est-ce que j'ai dit le vingt et un mai", date(2026, 5, 21)),
+    ],
+)
+def test_a_day_in_words_is_asked_for(asked: str, day: date) -> None:
+    assert days_named(asked, date(2026, 6, 20)) == [(day.toordinal(), day.toordinal())]
+
+
+@pytest.mark.parametrize("text", ["you may first call", "we march second", "hay dos mayos", "vers la fin mars"])
+def test_what_is_no_day_in_words_stays(text: str) -> None:
+    assert days_in_digits(text) == text
+
+
+@pytest.mark.parametrize("asked", ["um what did i uh say on the fifth of may", "was habe ich am fünften mai gesagt"])
+def test_what_was_said_on_a_day_in_words_is_found(asked: str) -> None:
+    with _told("my sister catherine gave me a cutting of a fig tree") as bank:
+        found = bank.recall(SCOPE, asked, k=3)
+    assert {hit.turns[0].at.date() for hit in found.hits if hit.turns[0].at} == {date(2026, 5, 5)}
