@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, get_args
 
+from . import spoken_selves
 from .germanic import OWN_HOME
 from .material import meant
 from .patterns import regex
@@ -172,19 +173,24 @@ _SAID: Final = {
         ich hei(?:ß|ss)e|mein name ist|nenne? mich|ich bin {_NAME}(?=[,.!(]| und\b|$)
         me llamo|mi nombre es|llám[ae]me|je m'appelle|mon nom est|appelle[sz]?-moi
         mi chiamo|il mio nome è|chiamami|meu nome é|me chamo|me chame|mi nombre
+        {spoken_selves.NAME}
         """,
-        anywhere=r"""
+        anywhere=rf"""
+        {spoken_selves.NAME_IN_SIGNS}
         我叫|我姓|我的名字|叫我|称呼我|(?:私|僕|俺)の名前|と(?:申し|言い)ます|(?:と|って)呼んで
         (?:제|내) 이름은|라고 (?:합니다|해요|불러)
         """,
     ),
     "age": wording(
-        r"""
-        I(?:'m| am)(?: now| already)? \d{1,2}(?=[,.!]| years?| and\b| now\b|$)|I(?:'ve| have)? (?:just )?turned \d\d
-        ich bin (?:jetzt |schon )?\d{1,2}|tengo \d+ años|j'ai \d+ ans
+        rf"""
+        {spoken_selves.AGE}
+        I(?:'m| am)(?: now| already)? \d{{1,2}}(?=[,.!]| years?| and\b| now\b|$)|I(?:'ve| have)? (?:just )?turned \d\d
+        ich bin (?:jetzt |schon )?\d{{1,2}}|tengo \d+ años|j'ai \d+ ans
         ho \d+ anni|tenho \d+ anos
         """,
-        anywhere=r"我(?:今年|现在)[\d一二三四五六七八九十]|\d岁|\d(?:歳|才)|\d\s?살",
+        anywhere=rf"""
+        我(?:今年|现在)[\d一二三四五六七八九十]|\d岁|\d(?:歳|才)|\d\s?살|{spoken_selves.AGE_IN_SIGNS}
+        """,
     ),
     "home": wording(
         rf"""

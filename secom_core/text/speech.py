@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
-from . import germanic, romance
+from . import germanic, romance, spoken_selves
 from .material import meant
 from .patterns import regex
 from .telling import is_told
@@ -187,6 +187,8 @@ _FACTS: Final = (
         ),
     ),
     _Rule("fact", *romance.FACT),
+    _Rule("fact", signs(spoken_selves.NAME_SIGNS), wording(spoken_selves.NAME, anywhere=spoken_selves.NAME_IN_SIGNS)),
+    _Rule("fact", signs(spoken_selves.AGE_SIGNS), wording(spoken_selves.AGE, anywhere=spoken_selves.AGE_IN_SIGNS)),
     _Rule(
         "fact",
         signs(

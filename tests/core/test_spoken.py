@@ -9,6 +9,7 @@ import pytest
 from secom_core.bank import MemoryBank
 from secom_core.readers import read_transcript
 from secom_core.segmenters.passages import passages
+from secom_core.text.attributes import Attribute, tells_attribute
 from secom_core.text.hesitations import without_hesitations
 from secom_core.text.periods import days_named
 from secom_core.text.spoken_days import days_in_digits
@@ -164,3 +165,46 @@ def test_what_was_said_on_a_day_in_words_is_found(asked: str) -> None:
     with _told("my sister catherine gave me a cutting of a fig tree") as bank:
         found = bank.recall(SCOPE, asked, k=3)
     assert {hit.turns[0].at.date() for hit in found.hits if hit.turns[0].at} == {date(2026, 5, 5)}
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("hi um i'm katrin by the way", "what's my name"),
+        ("hey there this is tom baker calling about the roof", "what's my name"),
+        ("äh hallo ich bin die katrin", "wie heiße ich"),
+        ("hola eh soy katrin", "cómo me llamo"),
+        ("嗯你好我是小林", "我叫什么名字"),
+        ("i turned thirty four last week", "um how old am i"),
+        ("ich bin letzte woche vierunddreißig geworden", "wie alt bin ich"),
+        ("cumplí treinta y cuatro la semana pasada", "cuántos años tengo"),
+        ("我上个星期满三十四岁了", "我多大了"),
+    ],
+)
+def test_a_name_and_an_age_told_aloud_are_found(said: str, asked: str) -> None:
+    others = ("my husband's name is um tom", "mein mann heißt tom", "mi marido se llama tomás", "我老公叫汤姆")
+    with _told(said, *others) as bank:
+        found = bank.recall(SCOPE, asked, k=1)
+    assert said in found.text
+
+
+@pytest.mark.parametrize(
+    ("attribute", "said"),
+    [
+        ("name", "hi i'm sorry"),
+        ("name", "hi i'm looking for a hotel"),
+        ("name", "i'm german by the way"),
+        ("name", "hi this is important"),
+        ("name", "this is great by the way"),
+        ("name", "hallo ich bin müde"),
+        ("name", "hallo ich bin der meinung"),
+        ("name", "hola soy alérgica"),
+        ("name", "你好我是一个护士"),
+        ("age", "i'm thirty minutes late"),
+        ("age", "ich bin fünfzig kilometer entfernt"),
+        ("age", "tengo treinta euros"),
+        ("age", "我女儿三岁了"),
+    ],
+)
+def test_what_is_said_alike_tells_no_name_and_no_age(attribute: Attribute, said: str) -> None:
+    assert not tells_attribute(said, attribute)
