@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from ..text.hesitations import without_hesitations
 from ..text.kept import KEPT, Kept
 from ..text.patterns import regex
 from ..text.terms import terms
@@ -138,6 +139,7 @@ class _Kept:
 
 
 def _slots_and_words(text: str) -> tuple[tuple[bool, ...], frozenset[str]]:
+    text = without_hesitations(text)
     return tuple(slot.search(text) is not None for slot in _SLOTS), frozenset(terms(text))
 
 

@@ -11,6 +11,7 @@ from typing import Final, Literal, get_args
 
 from . import spoken_selves
 from .germanic import OWN_HOME
+from .hesitations import without_hesitations
 from .material import meant
 from .patterns import regex
 from .trades import TRADES
@@ -245,5 +246,5 @@ def attribute_asked(query: str) -> Attribute | None:
 
 def tells_attribute(text: str, attribute: Attribute) -> bool:
     """Whether a statement of the user may tell it of himself."""
-    rule = _SAID[attribute]
+    rule, text = _SAID[attribute], without_hesitations(text)
     return rule.search(text) is not None and rule.search(meant(text)) is not None

@@ -30,14 +30,14 @@ _ANY: Final = regex(
     r"|(?:^|(?<=[嗯呃我们你叫次在说，]))那[个個][，,、…\s]*(?=[我你咱聊说讲什怎哪谁])"
     r"|^(?:음+|어+)[\s,.…~]+)"
 )
-_LONG: Final = 300
+_LONG: Final = 600
 _SPACES: Final = regex(r"[ \t]{2,}")
 
 
 def without_hesitations(text: str) -> str:
     """A text without such sounds, and without "you know" where it stands for one.
 
-    A text of nothing else, or a long one, stays as it is: in what is long, a few sounds hide nothing.
+    A text of nothing else, or one that is longer than a passage, stays as it is.
     """
     if len(text) > _LONG or not is_signed(folded_case(text), _SIGNS):
         return text

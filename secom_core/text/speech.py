@@ -11,6 +11,7 @@ import re
 from typing import Final, Literal, NamedTuple
 
 from . import germanic, romance, spoken_selves
+from .hesitations import without_hesitations
 from .material import meant
 from .patterns import regex
 from .telling import is_told
@@ -283,7 +284,7 @@ def _lead(text: str) -> int:
 
 def stands(text: str) -> Standing:
     """What the words of a user say that holds from then on."""
-    read = text[:_READ]
+    read = without_hesitations(text[:_READ])
     folded = read.casefold()
     # A question about oneself tells nothing, but one may well ask for something to be done always.
     rules = _INSTRUCTIONS if only_asks(text) else (*_INSTRUCTIONS, *_PREFERENCES, *_FACTS)

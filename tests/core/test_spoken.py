@@ -12,6 +12,7 @@ from secom_core.segmenters.passages import passages
 from secom_core.text.attributes import Attribute, tells_attribute
 from secom_core.text.hesitations import without_hesitations
 from secom_core.text.periods import days_named
+from secom_core.text.speech import Standing, stands
 from secom_core.text.spoken_days import days_in_digits
 
 SCOPE = ("acme", "katrin")
@@ -208,3 +209,24 @@ def test_a_name_and_an_age_told_aloud_are_found(said: str, asked: str) -> None:
 )
 def test_what_is_said_alike_tells_no_name_and_no_age(attribute: Attribute, said: str) -> None:
     assert not tells_attribute(said, attribute)
+
+
+@pytest.mark.parametrize(
+    ("said", "attribute", "kind"),
+    [
+        ("i live um in ghent", "home", "fact"),
+        ("my um name is katrin", "name", "fact"),
+        ("i work uh as a nurse", "job", "fact"),
+        ("i don't uh eat cheese", "diet", "preference"),
+        ("ich äh wohne in gent", "home", "fact"),
+        ("vivo eh en gante", "home", "fact"),
+        ("我呃住在根特", "home", "fact"),
+    ],
+)
+def test_sounds_do_not_hide_what_is_told_of_oneself(said: str, attribute: Attribute, kind: Standing) -> None:
+    assert tells_attribute(said, attribute)
+    assert stands(said) == kind
+
+
+def test_a_spoken_instruction_is_one() -> None:
+    assert stands("please uh always um keep your answers short") == "instruction"
