@@ -39,10 +39,9 @@ from .values import MONTHS, Value, has_number, values_of
 
 _READ: Final = 3000
 """How many characters of a message are read: what is pasted behind them states little of anybody."""
-_MOST: Final = 60
-"""How many statements of a message are looked at."""
-_NEAR: Final = 100
-"""How many characters before a value are looked at for what is said of it; a list may hold a thousand values."""
+_MOST, _NEAR = 60, 100
+"""How many statements of a message are looked at; how many characters before a value, for what is said of it: a list
+may hold a thousand values."""
 _GIVEN: Final = (
     r"(?:since|because|considering(?: that)?|given that|now that|seeing that|about (?:how|why)(?! to\b)"
     r"|the fact that|weil|da(?= (?:ich|wir|es|der|die|das|mein))"
