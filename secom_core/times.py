@@ -22,7 +22,7 @@ else:
     from backports.datetime_fromisoformat import datetime_fromisoformat
 
     def _from_iso(text: str) -> datetime:
-        at = datetime_fromisoformat(text)
+        at: datetime = datetime_fromisoformat(text)
         offset = at.utcoffset()
         return at if offset is None else at.replace(tzinfo=timezone(offset))
 

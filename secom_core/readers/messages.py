@@ -189,7 +189,7 @@ def _noted_time(text: str, zone: tzinfo) -> datetime | None:
     with suppress(ValueError):
         return in_zone(iso_time(text), zone)
     moment = read_moment(text.strip())
-    return moment and moment.on(None, zone)
+    return moment.on(None, zone) if moment is not None else None
 
 
 def _written_time(item: Mapping[str, Any], place: int, zone: tzinfo) -> datetime | None:
