@@ -248,9 +248,9 @@ def memory_tools(
     In such a run, a search also uses the messages before it, so "Where does she live?" finds the person in question. It
     shows excerpts of long turns; ``read_memory`` shows the whole turn, one part at a time.
 
-    A remembered fact is a separate turn of the speaker ``note``. Only whole turns can be corrected, marked or
-    forgotten, by their ids in the scope; any other id changes nothing. A corrected turn (`MemoryBank.correct`) stays,
-    marked as replaced.
+    A remembered fact is a separate turn of the speaker ``note``. Turns are corrected, marked and forgotten by their ids
+    in the scope; any other id changes nothing. A corrected turn stays, and its sentences that the correction is about
+    are marked as replaced (`MemoryBank.correct`).
 
     Args:
         bank: where the memories are; that of the run's memory unless given.

@@ -225,6 +225,12 @@ class Corrections:
         """The turn that holds in the place of what is named, and the parts of it that are meant; nothing for all."""
         turn, known = self._turn(scope, what), self.marks(scope)
         if part is not None:
+            span = part_named(turn, part)
+            newer = rows.corrected_around(known, turn.id, span) if text is None else None
+            if newer is None:
+                return turn, [span]
+            # What was said in the place of more than these words is retracted only where it says them again.
+            turn = self._turn(scope, newer)
             return turn, [part_named(turn, part)]
         last = rows.last_of(known, turn.id)
         mine = [mark for mark in known if mark.turn_id == last and mark.kind != "pinned" and mark.span is None]

@@ -50,6 +50,13 @@ class Mark:
         (place, start, stop), (other, begin, end) = self.span, span
         return place == other and start < end and begin < stop
 
+    def holds_more_than(self, span: MarkedSpan) -> bool:
+        """Whether it is about a part of its turn, and about more than that."""
+        if self.span is None:
+            return True
+        (place, start, stop), (other, begin, end) = self.span, span
+        return place == other and start <= begin and end <= stop and self.span != span
+
     @property
     def as_json(self) -> dict[str, Any]:
         """The mark as JSON holds it."""

@@ -116,6 +116,14 @@ def last_of(known: Collection[Mark], turn_id: str) -> str:
     return turn_id
 
 
+def corrected_around(known: Collection[Mark], turn_id: str, span: MarkedSpan | None) -> str | None:
+    """The turn that was put in the place of more of this one than a part of it, in the end; nothing where none was."""
+    for mark in known:
+        if mark.turn_id == turn_id and mark.newer is not None and span is not None and mark.holds_more_than(span):
+            return last_of(known, mark.newer)
+    return None
+
+
 def said_since(connection: Connection, scope_id: int, older: Mapping[str, str]) -> dict[str, datetime]:
     """When what corrections say should have been said: when that was said which they correct in the end.
 

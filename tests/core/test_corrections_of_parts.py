@@ -183,3 +183,18 @@ def test_an_import_with_a_part_that_is_none_is_refused(bank: MemoryBank, span: o
     mark["span"] = span
     with MemoryBank.open() as other, pytest.raises(InvalidInput):
         other.storage.import_(json.dumps(each) for each in lines)
+
+
+@pytest.mark.parametrize("corrected", ["Lena works as a doctor.", "Lena lives in Turin, and works as a doctor."])
+def test_words_of_what_was_corrected_are_retracted_where_they_are_said_again(bank: MemoryBank, corrected: str) -> None:
+    turn = said(bank, "My sister Lena lives in Turin and works as a vet. She has a cat.", "Nice.")
+    newer = bank.correct(ANN, turn, corrected, at=JUNE)
+    assert newer is not None
+    if "Turin" in corrected:
+        bank.correct(ANN, turn, None, part="lives in Turin", at=JULY)
+        assert [mark.turn_id for mark in bank.corrections.marks(ANN) if mark.kind == "retracted"] == [newer]
+        assert words(bank)[-1] == "lives in Turin"
+    else:
+        with pytest.raises(InvalidInput, match=f"'lives in Turin' stands 0 times in the turn '{newer}'"):
+            bank.correct(ANN, turn, None, part="lives in Turin", at=JULY)
+    assert "doctor" in bank.recall(ANN, "What does Lena do?", token_budget=300).text
