@@ -435,10 +435,10 @@ def test_another_retrievers_nodes_are_placed_by_turn_id(bank: MemoryBank) -> Non
 @pytest.mark.slow
 def test_a_model_of_its_own_rewrites_over_http_and_may_fail(bank: MemoryBank) -> None:
     nodes = retrieved(bank, QUERY, 1)
-    with ScriptedServer(["<notes>She found another teacher.</notes>", Fault(status=503)]) as server:
+    with ScriptedServer(["<notes>She found another teacher in Ghent.</notes>", Fault(status=503)]) as server:
         postprocessor = TimelinePostprocessor(bank, ANN, llm=HttpLLM(base_url=server.base_url))
         [node] = postprocessor.postprocess_nodes(nodes, query_str=QUERY)
-        assert node.node.get_content() == "She found another teacher."
+        assert node.node.get_content() == "She found another teacher in Ghent."
         assert QUERY in server.requests[0].text
         assert postprocessor.postprocess_nodes(nodes)[0].metadata["refined"] is False, "there is no question"
         with pytest.warns(DegradedWarning, match="did not rewrite"):
