@@ -42,7 +42,7 @@ _STRONG: Final = 0.5
 """From which relevance on the rest of a short exchange comes before whatever else was found."""
 
 _REPLY: Final = 3
-"""Which part of the budget what was answered to the best find takes at most before what hardly has to do with it."""
+"""Which part of the budget the answer to a question takes at most, where that is the best find."""
 
 _FAINT: Final = 0.02
 """What is less relevant does not answer."""
@@ -91,7 +91,8 @@ class Finds:
         strong: what answers the query by all appearances.
         rest: what else was said in the same turns.
         others: what else was found.
-        near: what the user said next after what answers the query by all appearances, and was answered to the best.
+        near: what the user said next after what answers the query by all appearances, and the answer to the best of
+            them, where it is a question.
         faint: what hardly has to do with the query.
         after: what stands around the finds, then the latest turns.
     """

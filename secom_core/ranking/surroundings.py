@@ -289,13 +289,13 @@ def said_next(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
 
 
 def answered(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
-    """What else was said in the long turns of finds, in order, such as the reply to what a user asks; no tool's result.
+    """What else was said in the long turns of finds that only ask, in order: the replies to them; no tool's result.
 
     Args:
         table: the passages.
         found: the rows that were found.
     """
-    heads = dict.fromkeys(map(table.head.item, found))
+    heads = dict.fromkeys(table.head.item(row) for row in found if table.asks.item(row))
     long = (head for head in heads if table.turn_tokens.item(head) > LONG)
     rows = [row for head in long for row in table.rows_from(head) if table.latest[row]]
     table.read(rows)

@@ -456,7 +456,7 @@ def test_what_the_user_said_next_comes_before_what_hardly_has_to_do_with_it(budg
         assert "orchids" in bank.recall(SCOPE, "What does my mother like?", token_budget=budget).text
 
 
-def test_what_was_answered_to_the_best_find_comes_before_what_hardly_has_to_do_with_it() -> None:
+def test_the_answer_to_a_question_asked_before_comes_before_what_hardly_has_to_do_with_it() -> None:
     asked = "Which header carries the tenant id?"
     things = "route quota client policy cookie grant proxy session".split()
     answer = "`X-Acme-Tenant`, set at the edge. " + " ".join(
