@@ -156,6 +156,11 @@ class Turn:
         return "\n".join(message.line for message in self.messages)
 
     @property
+    def shown_lines(self) -> list[str]:
+        """The messages as they are shown; a reply that was cut off before its first word is not."""
+        return [message.line for message in self.messages if message.text.strip()] or [self.messages[0].line]
+
+    @property
     def content(self) -> str:
         """The words without speakers, one line for each message."""
         return "\n".join(message.text for message in self.messages)

@@ -221,8 +221,7 @@ class Hit:
         """What is shown of each of its turns, by its id: a string a message with its speaker, ``…`` before a gap."""
         cut = {turn: list(each) for turn, each in groupby(self.excerpts, key=lambda each: each.turn.id)}
         return {
-            turn.id: _excerpt_lines(turn, cut[turn.id]) if turn.id in cut else [each.line for each in turn.messages]
-            for turn in self.turns
+            turn.id: _excerpt_lines(turn, cut[turn.id]) if turn.id in cut else turn.shown_lines for turn in self.turns
         }
 
 

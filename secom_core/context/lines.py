@@ -65,9 +65,9 @@ def quoted_turn(turn: Turn, messages: Sequence[str] | None = None) -> str:
 
     Args:
         turn: the turn.
-        messages: what is shown of it, a string a message (`Hit.lines_by_turn`); all of it unless given.
+        messages: what is shown of it, a string a message (`Hit.lines_by_turn`); all that has words unless given.
     """
-    return _quoted(tuple([message.line for message in turn.messages] if messages is None else messages))
+    return _quoted(tuple(turn.shown_lines if messages is None else messages))
 
 
 def _said(shown: tuple[str, ...]) -> str:

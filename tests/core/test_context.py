@@ -5,6 +5,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
+from secom_core import MemoryBank
 from secom_core.context import PackMemories, PackTurns
 from secom_core.context.block import citable, render, without_recalled
 from secom_core.conversation import Message, Turn
@@ -172,3 +173,13 @@ def test_quoted_text_cannot_pass_for_the_block(words: str, speaker: str | None) 
     inside = text.splitlines()[3:-1]
     assert [line for line in inside if not line.startswith(("[1] ", "  "))] == []
     assert without_recalled(f"before {text} after") == "before after"
+
+
+def test_a_reply_that_was_cut_off_before_its_first_word_is_no_line_of_the_block() -> None:
+    said = [("user", "Book a table for four."), ("assistant", ""), ("user", "No, for five."), ("assistant", "Five.")]
+    with MemoryBank.open() as bank:
+        bank.remember(("acme", "alice"), said, session="call", close=True)
+        recall = bank.recall(("acme", "alice"), "For how many is the table?")
+    assert "assistant: \n" not in recall.text
+    assert "user: Book a table for four.\n[2] user: No, for five.\nassistant: Five.\n" in recall.text
+    assert "assistant: \n" not in recall.hits[0].text
