@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
@@ -40,6 +40,9 @@ _ABOVE: Final = re.compile(
     re.I,
 )
 """``Ann Lee   0:03`` or ``[Ann Lee] 10:03:21`` on a line above her words, as programs for meetings write it."""
+_TITLE_LINES: Final = 3
+_EARLY: Final = timedelta(hours=1)
+"""So much before its beginning nobody speaks in a meeting: such a time counts from the beginning."""
 _HEADER: Final = re.compile(
     r"\s*(?:#{1,6}\s+|-{2,}\s*|={2,}\s*|\*{3,}\s*|—+\s*)(?P<title>.*?\w.*?)\s*(?:#+|-{2,}|={2,}|\*{3,}|—+)?\s*"
 )
@@ -153,14 +156,59 @@ def _parts(text: str) -> list[tuple[str, Moment | None, list[_Line]]]:
     """The text cut at its session headers: the title, the time and the lines of each session that has any."""
     raws = ["", *text.splitlines(), ""]
     first = next((raw for raw in raws if raw.strip() and not _header(raw, True)), "")
-    read = _read_name if _read_name(0, first).name else _read_line
-    parts: list[tuple[str, Moment | None, list[_Line]]] = [("", None, [])]
-    for number, (above, raw, below) in enumerate(zip(raws, raws[1:], raws[2:], strict=False), 1):
+    title, begin, start = _titled(raws) or ("", None, 1)
+    read = _read_name if start > 1 or _read_name(0, first).name else _read_line
+    parts: list[tuple[str, Moment | None, list[_Line]]] = [(title, begin, [])]
+    around = zip(raws[start - 1 :], raws[start:], raws[start + 1 :], strict=False)
+    for number, (above, raw, below) in enumerate(around, start):
         if raw.strip() and (header := _header(raw, not above.strip() and not below.strip())):
             parts.append((*header, []))
         else:
             parts[-1][2].append(read(number, raw))
+    parts[0] = title, begin, _from_the_beginning(parts[0][2], begin)
     return [part for part in parts if any(line.raw.strip() for line in part[2])]
+
+
+def _titled(raws: Sequence[str]) -> tuple[str, Moment | None, int] | None:
+    """What a transcript of a meeting is called and when it began, and where its first name stands, below them."""
+    named = [number for number, raw in enumerate(raws) if _read_name(0, raw).name]
+    above = [raw.strip() for raw in raws[: named[0]] if raw.strip()] if named else []
+    if not 0 < len(above) <= _TITLE_LINES or raws[named[0] - 1].strip():
+        return None
+    if any(len(raw) > _LONGEST_HEADER or _header(raw, False) or _read_line(0, raw).name for raw in above):
+        return None
+    dated = next((moment for raw in above if (moment := read_moment(raw)) and moment.day), None)
+    return (", ".join(above), dated, named[0]) if dated or len(named) > 1 else None
+
+
+def _from_the_beginning(lines: list[_Line], begin: Moment | None) -> list[_Line]:
+    """The lines with times of day, where their times count from the one at which the meeting began."""
+    first = next((line for line in lines if line.name), None)
+    if begin is None or begin.day is None or begin.clock is None or first is None or _since(first) is None:
+        return lines
+    at = datetime.combine(begin.day, begin.clock)
+    clock = first.moment.clock if first.moment else None
+    if clock and datetime.combine(begin.day, clock, begin.clock.tzinfo) > at - _EARLY:
+        return lines
+    return [_counted(line, at) for line in lines]
+
+
+def _counted(line: _Line, begin: datetime) -> _Line:
+    since = _since(line)
+    try:
+        at = begin + since if since is not None else None
+    except OverflowError as error:
+        raise InvalidTranscript(f"line {line.number}: no time comes {since} after {begin}") from error
+    return replace(line, moment=Moment(at.date(), at.timetz())) if at is not None else line
+
+
+def _since(line: _Line) -> timedelta | None:
+    """The time above the words as one that counts from the beginning: ``0:03`` is three seconds."""
+    found = _ABOVE.fullmatch(line.raw) if line.name else None
+    if found is None or not found["clock"][-1].isdigit():
+        return None
+    *hours, minutes, seconds = map(int, found["clock"].split(":"))
+    return timedelta(hours=sum(hours), minutes=minutes, seconds=seconds)
 
 
 def read_transcript(
@@ -174,8 +222,9 @@ def read_transcript(
 
     ``[2024-05-03 14:05] Ann: Hi``, ``14:05 Ann: Hi``, ``14:05 - Ann: Hi``, ``Ann (14:05): Hi`` and
     ``2024-05-03T14:05Z Ann: Hi`` give a time; so does ``Ann Lee   0:03`` or ``[Ann Lee] 10:03:21`` on a line above the
-    words, where the text begins with one. A name may be boxed: ``[SPEAKER_00]: Hi``. ``--- 3 May 2024 ---``,
-    ``# 2024-05-03``, ``## Session 2`` and ``=== Session 2: May 3, 2024, 2:05 pm ===`` begin a session; so does a date
+    words, where the text begins with one, or with a title and a day above it, which then name the session. A name may
+    be boxed: ``[SPEAKER_00]: Hi``. ``--- 3 May 2024 ---``, ``# 2024-05-03``, ``## Session 2`` and ``=== Session 2: May
+    3, 2024, 2:05 pm ===`` begin a session; so does a date
     that stands between blank lines.
     Months may have their English, German, Spanish, French, Italian or Portuguese name. A message without a time of its
     own has its session's; a time of day alone falls on the session's day, or on the next where the clock has passed

@@ -402,3 +402,29 @@ def test_a_stage_direction_stays_with_the_words() -> None:
 def test_words_of_nobody_are_named(text: str, carried: str) -> None:
     with pytest.raises(InvalidTranscript, match=carried):
         read_transcript(text)
+
+
+MEETING = "Weekly sync\nMay 12, 2026, 10:00AM\n\nKatrin Vogel   0:03\nThe launch is on\nTuesday.\n\nTom   {}\nGood.\n"
+
+
+@pytest.mark.parametrize(("clock", "at"), [("75:10", "11:15:10"), ("1:02:03", "11:02:03")])
+def test_a_title_and_a_day_above_the_first_name_name_the_session_and_say_when_it_began(clock: str, at: str) -> None:
+    [session] = read_transcript(MEETING.format(clock))
+    assert session.name == "Weekly sync, May 12, 2026, 10:00AM"
+    said = [(each.speaker, each.text, f"{each.at:%m-%d %H:%M:%S}") for each in session.messages]
+    assert said == [("Katrin Vogel", "The launch is on\nTuesday.", "05-12 10:00:03"), ("Tom", "Good.", f"05-12 {at}")]
+
+
+def test_a_time_of_day_above_the_words_stays_one_below_a_title() -> None:
+    [session] = read_transcript("Weekly sync\n2026-05-12 10:00\n\nAnn Lee   9:58\nHi\n\nBob Ray   10:01\nHello\n")
+    assert [f"{each.at:%H:%M}" for each in session.messages] == ["09:58", "10:01"]
+
+
+def test_a_time_that_no_calendar_has_after_the_beginning_is_refused_with_its_line() -> None:
+    with pytest.raises(InvalidTranscript, match=r"line 4: no time comes 1:02:03 after 9999-12-31 23:59:00"):
+        read_transcript("Sync\n9999-12-31 23:59\n\nAnn Lee   1:02:03\nHi\n")
+
+
+def test_prose_above_a_single_name_and_time_is_no_title() -> None:
+    with pytest.raises(InvalidTranscript, match="line 1: expected 'Name: words', got 'The plan of the day'"):
+        read_transcript("The plan of the day\n\nLunch  12:30\nBob: ok\n")
