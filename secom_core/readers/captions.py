@@ -32,10 +32,15 @@ def read_captions(text: str, *, at: datetime | None = None, session: str = "1") 
         )
     if (unread := unread_times(text)) is not None:
         raise InvalidTranscript(f"line {unread[0]}: expected 00:00:01.000 --> 00:00:04.000, got {shorten(unread[1])}")
-    return Session(session, group_messages([_message(each, at) for each in captions(text)], session))
+    return Session(session, group_messages([message_of(each, at) for each in captions(text)], session))
 
 
-def _message(caption: Caption, at: datetime | None) -> Message:
+def message_of(caption: Caption, at: datetime | None) -> Message:
+    """The message of an utterance, with its time where the recording's is known.
+
+    Raises:
+        InvalidTranscript: no such time is in the calendar.
+    """
     try:
         moment = at + caption.begin if at is not None else None
     except OverflowError as error:

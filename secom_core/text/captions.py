@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from html import unescape
@@ -15,6 +15,7 @@ from .names import is_name
 from .patterns import regex
 
 _CLOCK: Final = r"(?:(\d{1,4}):)?([0-5]?\d):([0-5]\d)[.,](\d{1,3})"
+_SHORT: Final = r"(?:(\d{1,4}):)?(\d{1,3}):(\d\d[.,]\d{1,3})"
 _TIMING: Final = regex(rf"^[ \t]*{_CLOCK}[ \t]+-->[ \t]+{_CLOCK}(?:[ \t\r][^\n]*)?$", re.M)
 _OPENING: Final = regex(rf"(?:WEBVTT(?:[ \t][^\n]*)?(?:\r?\n|$)|(?:\d+[ \t]*\r?\n)?[ \t]*{_CLOCK}[ \t]+-->)")
 _BLANK_LINE: Final = regex(r"\n[ \t\r]*(?:\n|$)")
@@ -25,6 +26,8 @@ _NAME: Final = regex(
     r"(?:>>[ \t]*)?(?:\[(?P<boxed>[^\W\d_][^\n:：<>\[\](){}]{0,39})\]"
     r"|(?P<bare>[^\W\d_a-z][^\n:：<>\[\](){}]{0,39}|[a-z]\w{0,30}))(?::[ \t]+|：[ \t]*)"
 )
+BRACKETED: Final = regex(rf"[ \t]*\[{_SHORT}[ \t]+-->[ \t]+{_SHORT}\][ \t]*(?:\(speaker (\d+|\?)\)[ \t]*)?")
+"""How a line begins that programs of Whisper print: ``[00:00:00.000 --> 00:00:03.500]   words``."""
 _ENDS: Final = regex(r"[.!?…。！？][\"'”’)\]]*$")
 
 _PAUSE: Final = timedelta(seconds=2)
@@ -59,6 +62,11 @@ def is_captions(text: str) -> bool:
     return _OPENING.match(text.lstrip("\ufeff \t\r\n")) is not None
 
 
+def is_bracketed(text: str) -> bool:
+    """Whether the text is lines of a recording with its times in brackets, as programs of Whisper print them."""
+    return BRACKETED.match(text.lstrip("\ufeff \t\r\n")) is not None
+
+
 def has_cues(text: str) -> bool:
     """Whether a cue of captions begins anywhere in the text."""
     return _TIMING.search(text) is not None
@@ -81,15 +89,26 @@ def captions(text: str) -> list[Caption]:
     capital counts where names stand before most cues.
     """
     cues = [cue for cue in _without_repeats(_cues(text)) if cue.words]
-    said: list[Caption] = []
-    for cue in _named(cues):
-        before = said[-1] if said else None
-        if before is not None and _goes_on(before, cue):
-            said[-1] = replace(before, words=f"{before.words} {cue.words}", end=cue.end)
-        else:
-            said.append(cue)
+    said = joined(_named(cues))
     edges = [0, *(each.start for each in said[1:]), len(text)]
     return [replace(each, start=edges[place], stop=edges[place + 1]) for place, each in enumerate(said)]
+
+
+def joined(cues: Iterable[Caption]) -> list[Caption]:
+    """Cues of one speaker put together, up to a pause, or to the end of a sentence where they have grown long."""
+    said: list[Caption] = []
+    pieces: list[list[str]] = []
+    length = 0
+    for cue in cues:
+        if said and _goes_on(said[-1], pieces[-1][-1], length, cue):
+            said[-1] = replace(said[-1], end=cue.end)
+            pieces[-1].append(cue.words)
+            length += 1 + len(cue.words)
+        else:
+            said.append(cue)
+            pieces.append([cue.words])
+            length = len(cue.words)
+    return [replace(each, words=" ".join(words)) for each, words in zip(said, pieces, strict=True)]
 
 
 def _cues(text: str) -> Iterator[Caption]:
@@ -159,8 +178,15 @@ def _name(words: str) -> tuple[str, int]:
     return ((found["boxed"] or found["bare"]).strip(), found.end()) if found else ("", 0)
 
 
-def _goes_on(before: Caption, cue: Caption) -> bool:
-    """Whether a cue goes on with an utterance: what names nobody goes on with whoever speaks."""
+def _goes_on(before: Caption, last: str, length: int, cue: Caption) -> bool:
+    """Whether a cue goes on with an utterance: what names nobody goes on with whoever speaks.
+
+    Args:
+        before: the utterance; only its speaker and its end are looked at.
+        last: the last words of it.
+        length: how long it has grown.
+        cue: the cue.
+    """
     if cue.speaker not in ("", before.speaker) or cue.begin - before.end > _PAUSE:
         return False
-    return len(before.words) < _LONG or not _ENDS.search(before.words)
+    return length < _LONG or not _ENDS.search(last)

@@ -179,3 +179,13 @@ def test_long_and_odd_captions_are_read_in_no_time() -> None:
     for text in odd:
         captions(text)
     assert time.process_time() - began < 3
+
+
+def test_an_hour_without_a_pause_or_the_end_of_a_sentence_is_read_at_once() -> None:
+    clocks = [f"{at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}" for at in range(20_001)]
+    cues = (f"{begin}.000 --> {end}.000\nand word {begin}\n" for begin, end in pairwise(clocks))
+    text = "WEBVTT\n\n" + "\n".join(cues)
+    began = time.process_time()
+    [turn] = read_captions(text).turns
+    assert time.process_time() - began < 5
+    assert turn.content.startswith("and word 00:00:00 and word 00:00:01 ")
