@@ -681,6 +681,26 @@ TRANSCRIPT = "[2024-05-03 14:05] Ann: Hi\nBob (14:06): Hello\n  there\n"
 ROWS = [{"role": "user", "content": "I moved.", "id": "a"}, {"role": "assistant", "content": "Where to?"}]
 
 
+SPEECH = {
+    "metadata": {"channels": 1},
+    "results": {
+        "channels": [{"alternatives": [{"transcript": "My cat is called Miso. Hello."}]}],
+        "utterances": [
+            {"start": 0.1, "end": 2.5, "channel": 0, "transcript": "My cat is called Miso.", "speaker": 0},
+            {"start": 65, "end": 65.5, "channel": 0, "transcript": "Hello.", "speaker": 1},
+        ],
+    },
+}
+SPEECH_CALL = {
+    "conversation_id": "conv_1",
+    "transcript": [
+        {"role": "agent", "message": "Hi.", "time_in_call_secs": 0},
+        {"role": "user", "message": "My cat is called Miso.", "time_in_call_secs": 65},
+    ],
+    "metadata": {"start_time_unix_secs": 1714737900},
+}
+
+
 def _text(content: Any) -> str:
     return content if isinstance(content, str) else json.dumps(content)
 
@@ -714,12 +734,14 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
         "sharegpt": (SHAREGPT,),
         "mem0": (MEM0,),
         "zep": (ZEP, ZEP_FACTS),
+        "speech": (SPEECH, SPEECH_CALL),
         "captions": (VTT,),
         "mail": (MBOX,),
         "parquet": ("PAR1",),
         "csv": (CSV, "prompt,response\nHi,Hello.\n"),
         "openai": (OPENAI,),
         "messages": (ROWS,),
+        "dictation": ("My cat is called Miso.\n",),
         "transcript": (TRANSCRIPT,),
     }.items()
 }
@@ -754,6 +776,7 @@ FILES: Mapping[str, Any] = {
     "facts.json": ZEP_FACTS,
     "table.csv": CSV,
     "box.mbox": MBOX,
+    "deepgram.json": SPEECH,
     "weekly.vtt": VTT,
     "chat.txt": TRANSCRIPT,
     "rows.json": ROWS,

@@ -81,6 +81,7 @@ def read(
         zone_given=zone is not None,
         dates=dates,
         columns=columns or {},
+        at=at,
         partial=partial,
         note=lambda text: (note or _LOG.warning)(_with_name(export, text)),
     )
@@ -95,7 +96,9 @@ def _with_hint(sessions: Iterator[Session], form: Format) -> Iterator[Session]:
     try:
         yield from sessions
     except InvalidTranscript as error:
-        raise InvalidTranscript(f"{error}. It was read as {form.title}; say with --format what else it is") from error
+        told = f"{error}. It was read as {form.title}; say with --format what else it is"
+        more = ", such as dictation for what one person says" if form.name == "transcript" else ""
+        raise InvalidTranscript(told + more) from error
 
 
 def format_of(source: str | Path | BinaryIO) -> Format:

@@ -28,7 +28,7 @@ ROLES: Final[Mapping[str, str]] = {
 """The role that each name stands for in chat APIs, frameworks and transcripts; names in lower case."""
 
 
-_STEPS: Final = frozenset({"reasoning", "item_reference", "compaction"})
+_STEPS: Final = frozenset({"reasoning", "item_reference", "compaction", "agent_handoff", "agent_config_update"})
 _FRAMEWORKS: Final = {"langchain_core": "langchain_secom", "llama_index": "llamaindex_secom"}
 """The packages that make messages of those of a framework, by its module."""
 

@@ -36,6 +36,7 @@ class Reading:
         zone_given: whether the caller named it.
         dates: which number of a date such as 03/05/2024 is the day; told from the whole file unless given.
         columns: what a table's columns are: ``{"text": "body"}``; told from their names unless given.
+        at: when what carries no time was said, and when a recording began.
         partial: pass over what is damaged, with a note, in place of raising.
         note: is told each thing that was guessed, left out or passed over, as a sentence.
         seen: is told how many bytes were read, each time.
@@ -48,6 +49,7 @@ class Reading:
     zone_given: bool = False
     dates: DateOrder | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    at: datetime | None = None
     partial: bool = False
     note: Callable[[str], object] = lambda text: None
     seen: Callable[[int], object] | None = None

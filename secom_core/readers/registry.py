@@ -74,12 +74,14 @@ FORMATS: Final = (
     Format("sharegpt", "conversations in the form of ShareGPT", "sharegpt"),
     Format("mem0", "memories of mem0", "memories"),
     Format("zep", "messages or facts of Zep", "zep"),
+    Format("speech", "a recording or a call, as a service of speech gives it", "speech"),
     Format("captions", "captions of a recording, WebVTT or SubRip", "captions", alone=True),
     Format("mail", "mails, mbox or .eml", "mail"),
     Format("parquet", "a table in Parquet", "parquet", alone=True),
     Format("csv", "a table in CSV", "table", alone=True),
     Format("openai", "chats for fine-tuning at OpenAI, JSON lines", "rows", found=False),
     Format("messages", "role/content messages, JSON or JSON lines", "rows", alone=True),
+    Format("dictation", "words that one person dictated, as text", "dictation", found=False),
     Format("transcript", "a transcript, `Name: words` on each line", "transcripts", alone=True),
 )
 """Every format, in the order in which a file is tried for them."""

@@ -294,6 +294,10 @@ EXPECTED: dict[str, tuple[str, dict[str, list[Row]]]] = {
             ]
         },
     ),
+    "deepgram.json": (
+        "speech",
+        {"deepgram": [("", "Speaker 0", "", "My cat is called Miso."), ("", "Speaker 1", "", "Hello.")]},
+    ),
     "weekly.vtt": ("captions", {"weekly": [("", "Ann", "", "My cat is called Miso."), ("", "Bob", "", "Hello Miso.")]}),
     "chat.txt": (
         "transcript",
@@ -330,7 +334,7 @@ def test_an_export_is_recognised_and_its_messages_dates_and_roles_are_right(tmp_
 
 def test_every_example_has_its_row() -> None:
     assert set(EXPECTED) == set(examples.FILES)
-    assert {form for form, _ in EXPECTED.values()} | {"slack", "discord-package", "parquet", "openai"} == {
+    assert {form for form, _ in EXPECTED.values()} | {"slack", "discord-package", "parquet", "openai", "dictation"} == {
         each.name for each in FORMATS
     }
 
