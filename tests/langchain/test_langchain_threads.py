@@ -399,6 +399,7 @@ class SlowSaver(InMemorySaver):
 async def test_a_branch_is_told_while_its_checkpoint_is_being_written(
     bank: MemoryBank, server: ScriptedServer, how: str
 ) -> None:
+    skip_if_config_is_lost(how)
     agent = agent_of(server, bank, saver=SlowSaver())
     first, *_ = two_turns(agent)
     agent.update_state(in_thread, {"messages": [RemoveMessage(id=first.id)]})
@@ -840,6 +841,7 @@ def days_ago(bank: MemoryBank) -> list[list[int]]:
 async def test_what_an_agent_was_told_before_it_had_memory_is_of_its_day(
     bank: MemoryBank, server: ScriptedServer, how: str
 ) -> None:
+    skip_if_config_is_lost(how)
     saver = Dated()
     plain: Any = create_agent(HttpAgentModel(base_url=server.base_url), checkpointer=saver)
     in_march = "2026-03-01T12:00:00Z"
@@ -1043,6 +1045,7 @@ def test_what_a_reviewer_says_is_the_reviewers(bank: MemoryBank) -> None:
 
 @both
 async def test_a_call_that_a_reviewer_changed_is_the_one_that_was_made(bank: MemoryBank, how: str) -> None:
+    skip_if_config_is_lost(how)
     asking = HumanInTheLoopMiddleware(interrupt_on={"weather": True})
     change: Any = {"type": "edit", "edited_action": {"name": "weather", "args": {"city": "Köln"}}}
     with ScriptedServer([CALL, "It rains."]) as server:
