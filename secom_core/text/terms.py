@@ -114,6 +114,10 @@ _LANGUAGES_OF: Final[dict[str, tuple[str, ...]]] = {
     for word in frozenset().union(*_STOPWORDS.values())
 }
 """The languages in Latin script of which a word is a function word."""
+_OF_OTHERS: Final = frozenset(
+    word for word, languages in _LANGUAGES_OF.items() if languages and "english" not in languages
+)
+"""The function words that English has not."""
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
@@ -140,7 +144,10 @@ def _script_language(letter: str) -> str | None:
     return next((language for script, language in _SCRIPTS.items() if name.startswith(script)), None)
 
 
-def _latin_language(pieces: Iterable[str]) -> str:
+def _latin_language(pieces: Sequence[str]) -> str:
+    if _OF_OTHERS.isdisjoint(pieces):
+        # Whatever votes for another language votes for English too.
+        return "english"
     votes = Counter(chain.from_iterable(filter(None, map(_LANGUAGES_OF.get, pieces))))
     best = max(votes.values(), default=0)
     # English or the first by name, so that the answer does not depend on which word came first.
