@@ -242,7 +242,7 @@ class BM25:
         if isinstance(unit, str):
             language = self._language_of[unit_id] = latin_language_of(unit)
             self._languages[language] += 1
-            unit = terms(unit, language=language)
+            unit = terms(unit, language=language, in_parts=True)
         counts = Counter(unit)
         slot = self._new_slot(unit_id, counts.total())
         for term, count in counts.items():

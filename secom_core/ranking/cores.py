@@ -58,7 +58,7 @@ def _narrower(passage: Passage, worth: Mapping[str, float]) -> Passage | None:
     if len(spans) < 2:
         return None
     # Exact, as a set has another order in each process: of two that hold as much it is always the first.
-    held = (fsum(worth.get(term, 0.0) for term in set(terms(text[slice(*span)]))) for span in spans)
+    held = (fsum(worth.get(term, 0.0) for term in set(terms(text[slice(*span)], in_parts=True))) for span in spans)
     (start, stop), _ = max(zip(spans, held, strict=True), key=itemgetter(1))
     return replace(passage, start=start, stop=stop)
 

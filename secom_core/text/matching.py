@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from .han import one_way
+from .humps import parts_of_names
 from .terms import is_pair, latin_language_of, term_variants, terms, word_spans
 
 
@@ -17,19 +18,21 @@ def query_terms(query: str, texts: Iterable[str]) -> frozenset[str]:
 def matching_spans(text: str, wanted: Collection[str]) -> list[tuple[int, int]]:
     """Where words of a text stand that have one of these terms, in order; they do not overlap.
 
-    In scripts that are written without spaces, pairs of characters count as words.
+    In scripts that are written without spaces, pairs of characters count as words. A name of code that has the term as
+    one of its parts stands there as a whole.
 
     Args:
         text: any text.
         wanted: terms, as `query_terms` gives them.
     """
     language, found, known = latin_language_of(text), list[tuple[int, int]](), dict[str, list[str]]()
+    parts = parts_of_names(text)
     for start, stop in word_spans(text):
         word = text[start:stop]
         if word not in known:
-            known[word] = terms(word, language=language)
-        if len(known[word]) == 1:
-            found += [(start, stop)] if known[word][0] in wanted else []
+            known[word] = terms(f"{word} {parts.get(word, '')}", language=language)
+        if word in parts or len(known[word]) == 1:
+            found += [(start, stop)] if any(term in wanted for term in known[word]) else []
         else:
             found += _pairs(text, start, stop, wanted)
     return _joined(found)

@@ -11,7 +11,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import Final
@@ -20,6 +20,7 @@ import Stemmer
 
 from .eastern import content_of, is_letter
 from .han import one_way
+from .humps import with_parts
 from .kept import KEPT, Kept
 from .patterns import regex
 from .stopwords import STOPWORDS
@@ -308,15 +309,16 @@ def is_pair(term: str) -> bool:
     return len(term) == 2 and _is_run(term)
 
 
-def terms(text: str, *, language: str | None = None, keep_stopwords: bool = False) -> list[str]:
+def terms(text: str, *, language: str | None = None, keep_stopwords: bool = False, in_parts: bool = False) -> list[str]:
     """The terms of ``text`` in order, with repetitions.
 
     Args:
         text: any text.
         language: the Snowball language of its Latin words; found from its function words where ``None``.
         keep_stopwords: keep function words too.
+        in_parts: of names such as ``useDebouncedSearch``, give the words that they are of too, as what is searched has.
     """
-    pieces = _pieces(text)
+    pieces = _pieces(with_parts(text) if in_parts else text)
     words = _words(language or _latin_language(pieces), keep_stopwords)
     return list(chain.from_iterable(map(words.__getitem__, pieces)))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from secom_core.bank import MemoryBank
 from secom_core.text import terms as analysis
@@ -33,6 +35,41 @@ def words(text: str) -> list[str]:
 )
 def test_terms(text: str, expected: list[str]) -> None:
     assert terms(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("useDebouncedSearch(term)", ["usedebouncedsearch", "term", "use", "debounc", "search"]),
+        ("An HTTPServerError?", ["httpservererror", "http", "server", "error"]),
+        (
+            "func FrameChecksum, `StockCache`",
+            ["func", "framechecksum", "stockcach", "frame", "checksum", "stock", "cach"],
+        ),
+        ("“userId”, userId, userName", ["userid", "userid", "usernam", "user", "id", "name"]),
+        ("McDonald, iPhone, (YouTube), WhatsApp: LaTeX", ["mcdonald", "iphon", "youtub", "whatsapp", "latex"]),
+        ("My MacBook. LeBron's EpiPen, PDFs, kWh, toBe", ["macbook", "lebron", "epipen", "pdfs", "kwh", "tobe"]),
+        ("eyJhbGciOiJIUzI1NiJ9", ["eyjhbgcioijiuzi1nij9"]),
+        (f"use{'Long' * 12}", [f"use{'long' * 12}"]),
+    ],
+)
+def test_terms_in_parts_have_the_words_that_names_of_code_are_of(text: str, expected: list[str]) -> None:
+    assert terms(text, language="english", in_parts=True) == expected
+
+
+@given(st.text("aA1_`( ", max_size=40))
+def test_the_words_of_names_of_code_come_after_the_terms_of_the_text(text: str) -> None:
+    plain, more = (terms(text, language="english", in_parts=parts) for parts in (False, True))
+    assert more[: len(plain)] == plain
+
+
+def test_a_long_run_of_capitals_is_no_name_and_takes_no_time() -> None:
+    assert terms(f"aB `{'A' * 5000}x1", in_parts=True) == ["ab", f"{'a' * 5000}x1"]
+
+
+def test_a_language_is_told_by_a_count_of_votes_or_without() -> None:
+    assert latin_language_of("So war die Frau in dem Haus, a an on") == "german"
+    assert latin_language_of("So in an on") == "english"
 
 
 @pytest.mark.parametrize(

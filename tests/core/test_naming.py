@@ -122,6 +122,11 @@ def test_a_word_matches_in_the_language_of_the_text() -> None:
     assert matched("Die Wohnungen in Köln sind teuer geworden.", "Wohnung Köln?") == ["Wohnungen", "Köln"]
 
 
+def test_names_of_code_match_by_the_words_that_they_are_of() -> None:
+    assert matched("Call useDebouncedSearch here.", "the debounced search") == ["useDebouncedSearch"]
+    assert matched("We met on YouTube.", "the tube") == []
+
+
 def test_pairs_of_characters_match_in_chinese() -> None:
     assert matched("外婆的钢琴很旧。", "钢琴在哪里？") == ["钢琴"]
 
