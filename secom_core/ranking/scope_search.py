@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..indexes.top import distinct
 from ..indexes.vector import VectorIndex
 from ..memory import Memory
 from ..protocols import Vectors
-from ..text.code import asked_edges, asks_for_code, holding_any, identifiers, is_code
+from ..text.code import CodeAsked
 from ..text.dates import Span
 from ..text.intents import asks_again, asks_of_replies
 from ..text.list_items import item_asked, item_begins
@@ -119,7 +119,7 @@ class ScopeSearch:
         self.only_ask = table.only_ask
         """Of each row, whether its turn only asks (`PassageTable.only_ask`): it is found for itself alone."""
         # A long reply has many passages, and is read once.
-        self._begins, self._edges = cache(item_begins), cache(partial(asked_edges, query=self.query))
+        self._begins, self._code = cache(item_begins), CodeAsked(self.query)
         self._silent = self._out | self.only_ask
 
     def pool(self, weights: Mapping[str, float], limit: int) -> Rows:
@@ -157,7 +157,7 @@ class ScopeSearch:
 
     @property
     def _asks_of_replies(self) -> bool:
-        return self.item != 0 or self._wants_code
+        return self.item != 0 or self._code.is_asked
 
     def _in_replies(self, found: Rows, weights: Mapping[str, float]) -> Iterator[Rows]:
         """What is asked for of the replies in turns that were found, where their other words may be all that is alike.
@@ -170,9 +170,9 @@ class ScopeSearch:
         if self.item and "item" in weights:
             yield replies[self._items(replies) > 0]
             yield self._newest(lambda rows: self._items(rows) > 0)
-        if self._wants_code:
+        if self._code.is_asked:
             yield replies[self._is_wanted(replies)]
-        if self._asks_for_code:
+        if self._code.by_kind:
             yield self._newest(self._is_wanted)
 
     def _newest(self, wanted: Callable[[Rows], Mask]) -> Rows:
@@ -289,7 +289,7 @@ class ScopeSearch:
 
     def code_first(self, scores: Column, pool: Rows) -> Column:
         """The scores, with the code that is asked for before the other words of its reply, in the best replies."""
-        if not self._wants_code:
+        if not self._code.is_asked:
             return scores
         turns = self._table.head[pool]
         best = turns[_top(np.arange(len(pool)), scores, _OPENED)]
@@ -298,28 +298,12 @@ class ScopeSearch:
         wanted[replies] = self._is_wanted(pool[replies])
         return ahead(scores, turns, wanted, replies & ~wanted)
 
-    @cached_property
-    def _names(self) -> list[str]:
-        return identifiers(self.query)
-
-    @cached_property
-    def _asks_for_code(self) -> bool:
-        return asks_for_code(self.query)
-
-    @property
-    def _wants_code(self) -> bool:
-        return bool(self._names) or self._asks_for_code
-
     def _is_wanted(self, rows: Rows) -> Mask:
         """Of each passage of a reply, whether it is of the code, or holds a name of it, that the query asks for."""
-        found = np.zeros(len(rows), dtype=np.bool_)
         self._table.read(rows.tolist())
-        named = holding_any(self._names) if self._names else None
-        for at, row in enumerate(rows.tolist()):
-            passage = self._table.passage(row)
-            edges = self._edges(passage.message.text) if self._asks_for_code else []
-            found[at] = is_code(edges, passage.start, passage.stop) or (named is not None and named(passage.text))
-        return found
+        passages = map(self._table.passage, rows.tolist())
+        wanted = (self._code.is_in(each.message.text, each.start, each.stop) for each in passages)
+        return np.fromiter(wanted, np.bool_, len(rows))
 
     @cached_property
     def _words(self) -> Words:

@@ -8,7 +8,7 @@ import pytest
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
-from secom_core.text.code import asks_for_code, code_edges, holding_any, identifiers, is_code
+from secom_core.text.code import CodeAsked, asks_for_code, code_edges, holding_any, identifiers, is_code, type_names
 
 ANN = ("acme", "ann")
 
@@ -30,6 +30,26 @@ ANN = ("acme", "ann")
         "Welchen Befehl hast du mir genannt?",
         "Dame el código de la cuenta",
         "Redonne-moi la fonction pour l'addition",
+        "Where is the function that computes the checksum?",
+        "Where's the regex for order numbers?",
+        "give me the debounce hook",
+        "show me the diff for the dunning schedule",
+        "Show me the migration",
+        "give me the schema of the orders table",
+        "which SQL did we use for the duplicate visits?",
+        "What regex did we end up with?",
+        "What's the command to reindex?",
+        "What's the reindex command?",
+        "The query that removes duplicate visits",
+        "Wo ist die Funktion, die die Prüfsumme berechnet?",
+        "Welches SQL haben wir für die Duplikate genommen?",
+        "Wie lautet der Befehl zum Reindexieren?",
+        "Zeig mir den Diff",
+        "¿Dónde está la función que calcula la suma?",
+        "Où est la fonction qui calcule la somme ?",
+        "给我那个函数",
+        "重建索引的命令是什么?",
+        "我们用了哪个 SQL?",
         "把那个函数再发给我",
         "あのスクリプトをもう一度見せて",
         "그 코드 다시 보여줘",
@@ -50,6 +70,22 @@ def test_a_question_asks_for_code(question: str) -> None:
         "Does Docker cost anything?",
         "When does my class begin?",
         "What did Ben say about the code?",
+        "show me the way",
+        "What's the schema of our trip?",
+        "Where is the function tonight?",
+        "Where is the function room?",
+        "What's the function of the liver?",
+        "What's the chain of command?",
+        "Which code did we use for the door?",
+        "Give me the migration dates of the cranes",
+        "show me the migration of the birds",
+        "Show me the crochet hook I bought",
+        "show me the differences between the two hotels",
+        "Who will do the migration?",
+        "Wo ist der Code für die Tür?",
+        "Wo ist die Klasse meines Sohnes?",
+        "La función que vimos anoche",
+        "Où est la fonction publique ?",
         "Show me the code, please. " * 20,
     ],
 )
@@ -72,6 +108,33 @@ def test_a_question_that_asks_for_no_code(question: str) -> None:
 )
 def test_names_of_code_in_a_question(question: str, names: list[str]) -> None:
     assert identifiers(question) == names
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("Show me FrameChecksum", ["FrameChecksum"]),
+        ("Was it JSONDecoder or OAuth2Client? JSONDecoder!", ["JSONDecoder", "OAuth2Client"]),
+        ("\u4f7f\u7528FrameChecksum", ["FrameChecksum"]),
+        ("In May I sent PDFs to Ann@FooBar.com and FooBar@example.com", []),
+    ],
+)
+def test_names_of_types_in_a_question(question: str, names: list[str]) -> None:
+    assert type_names(question) == names
+
+
+def test_a_name_that_may_be_of_a_type_counts_in_code_only() -> None:
+    asked = CodeAsked("Which YouTube channel did you recommend?")
+    text = "YouTube has it.\n\n```\nYouTube(1)\n```\n\nYouTube is free."
+    assert asked.is_asked
+    assert [asked.is_in(text, *part) for part in ((0, 15), (17, 35), (37, len(text)))] == [False, True, False]
+
+
+def test_a_command_within_a_line_is_code_where_code_is_asked_for() -> None:
+    text = "Run `make all`, as `make` does nothing."
+    asked, other = CodeAsked("What's the command to build it?"), CodeAsked("What did build_all do?")
+    assert [each.is_in(text, 0, 15) for each in (asked, other)] == [True, False]
+    assert not asked.is_in(text, 16, len(text))
 
 
 def test_a_name_is_held_as_a_whole() -> None:
@@ -142,6 +205,30 @@ def test_of_several_files_the_one_that_is_asked_for_is_shown() -> None:
             ("show me main.py again", "import flask", 110),
         ):
             assert shown in bank.recall(ANN, question, token_budget=budget).text
+
+
+HOOK = "export function useDebouncedSearch(term) {\n  return useSettled(term, 275);\n}"
+CRC = "func FrameChecksum(frame []byte) uint32 {\n\treturn crc32.ChecksumIEEE(frame)\n}"
+LOOP = "for (const each of rows) {\n  print(each);\n}"
+
+
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ("Is there something debounced?", HOOK),
+        ("useDebouncedSearch", HOOK),
+        ("Show me FrameChecksum", CRC),
+        ("What is the checksum of?", CRC),
+    ],
+)
+def test_names_of_code_are_found_whole_and_by_their_words(question: str, code: str) -> None:
+    with MemoryBank.open() as bank:
+        for number, each in enumerate([LOOP, HOOK, LOOP.replace("rows", "cells"), CRC]):
+            said = [Message("And this?"), Message(f"Try it:\n\n```\n{each}\n```\n\nGood luck.", "assistant")]
+            bank.remember(ANN, said, session=f"s{number}", close=True)
+        bank.remember(ANN, [Message("I search, and use what is settled; frame by frame.")], session="t", close=True)
+        [first, *_] = bank.recall(ANN, question, k=1).hits
+    assert code in first.turns[0].messages[1].text
 
 
 def test_a_question_about_the_same_reply_is_answered_by_its_words(bank: MemoryBank) -> None:
