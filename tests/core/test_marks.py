@@ -302,9 +302,12 @@ def test_no_token_survives_whatever_stands_around_it(before: str, token: str, af
 @given(st.lists(TEXTS, min_size=1, max_size=3))
 @example(["²⁰³⁰-01-01 Tue"])
 @example(["plain words, and more of them", "so: 1 + 1 = 2"])
+@example(["", ""])
+@example(["cut off", " "])
 def test_plain_words_are_quoted_as_all_others(said: list[str]) -> None:
     turn = Turn(tuple(Message(text, role="") for text in said), "s", 0)
-    assert quoted_turn(turn) == unmarked("\n".join(map(lines._set_apart, said))) + "\n"
+    told = [text for text in said if text.strip()] or said[:1]
+    assert quoted_turn(turn) == unmarked("\n".join(map(lines._set_apart, told))) + "\n"
 
 
 @given(TEXTS)
