@@ -115,7 +115,7 @@ def as_it_comes(tools: Tools, weights: Mapping[str, float] | None, path: Path | 
 
 
 def whole_units(granularity: Granularity, tools: Tools, path: Path | str = ":memory:") -> WholeUnits:
-    """Turns, segments or sessions, by cosine where there is an embedder, else by BM25."""
+    """Turns, segments or sessions, by cosine where there is an embedder, else by BM25, and by nothing else."""
     # A unit of one granularity is a segment of the bank.
     weights = {"segment_dense": 1.0} if tools.embedder is not None else {"segment_lexical": 1.0}
     bank = MemoryBank.open(
@@ -123,6 +123,7 @@ def whole_units(granularity: Granularity, tools: Tools, path: Path | str = ":mem
         embedder=tools.embedder,
         granularity=granularity,
         weights=weights,
+        rules=False,
         packer=PackMemories(),
         token_counter=characters,
     )

@@ -306,6 +306,14 @@ def test_units_are_shown_whole_or_not_at_all(granularity: str, units: int) -> No
     assert everything.text.index("Petrel") < everything.text.index("Cork"), "in order of time"
 
 
+def test_units_are_ranked_by_their_own_text_alone() -> None:
+    memory = whole_units("turn", Tools())
+    after(memory, ASK_NOBODY, session("rules", "Ann: Always answer me in French."), BOAT)
+    found = block(memory, "Where is the boat moored?", budget=500)
+    assert found.turns[0] == "boat:1"
+    assert found.turns[-1] == "rules:0", "what shares no word comes last; the bank's rules put instructions before it"
+
+
 def test_what_does_not_fit_is_passed_over() -> None:
     from benchmarks.memories.memory import Entry
 
