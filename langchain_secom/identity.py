@@ -12,7 +12,7 @@ from secom_core.bank.checks import check_choice
 from secom_core.conversation import Scope
 from secom_core.errors import InvalidInput, InvalidScope
 
-from .scopes import ScopePart, bound_scope, if_wrapped, scope_of
+from .scopes import ScopePart, bound_scope, if_wrapped, scope_of, whole_or_parts
 
 
 def check_key(name: str, value: object) -> str:
@@ -86,26 +86,27 @@ class Identity:
         return cls(caller, bound, tuple(keys), checked_also_keys(also_keys))
 
     def scope(self, context: Any, config: RunnableConfig | None = None) -> Scope:
-        """The scope of a run. A whole one, as ``"scope"``, goes before its parts.
+        """The scope of a run: its parts, or a whole one as ``"scope"``.
 
         Args:
             context: the run's context, a mapping or an object with attributes.
             config: the run's configuration; the current one unless given.
 
         Raises:
-            InvalidScope: there is no scope, or the context and the configuration differ.
+            InvalidScope: there is no scope, the context and the configuration differ, or the whole one and its parts do.
         """
-        named = self.value("scope", context, config)
-        if named is None and self.bound is None:
-            named = [self.value(key, context, config) for key in self.keys]
-            if None in named:
-                run = ensure_config(config)
-                hint = "" if run.get("configurable") else if_wrapped(run)
-                raise InvalidScope(
-                    f"whose memories? Give {self.caller} a scope, or {', '.join(map(repr, self.keys))} in the context "
-                    f"or in config['configurable']{hint}"
-                )
-        return bound_scope(named, self.bound, caller=self.caller)
+        whole = self.value("scope", context, config)
+        if self.bound is not None:
+            return bound_scope(whole, self.bound, caller=self.caller)
+        named = whole_or_parts(whole, {key: self.value(key, context, config) for key in self.keys})
+        if named is None:
+            run = ensure_config(config)
+            hint = "" if run.get("configurable") else if_wrapped(run)
+            raise InvalidScope(
+                f"whose memories? Give {self.caller} a scope, or {', '.join(map(repr, self.keys))} in the context "
+                f"or in config['configurable']{hint}"
+            )
+        return scope_of(named)
 
     def scopes(self, context: Any, config: RunnableConfig | None = None) -> tuple[Scope, tuple[Scope, ...]]:
         """The scope of a run, and the other scopes that it names."""

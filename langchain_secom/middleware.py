@@ -78,7 +78,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         bank: where everything is remembered; the middleware does not close it.
         scope: whose memory it is; from the run unless given.
         scope_keys: the parts of the scope by their names in the run's context or ``config["configurable"]``; all of
-            them are needed. A whole scope in there as ``"scope"`` goes first.
+            them are needed, or the whole scope as ``"scope"``. Where both are there, they must agree.
         session_key: the key of the conversation's name there. Without a name, a conversation is known by the user's
             first message, and the thread has to be sent from its beginning.
         token_budget: the largest length of the recalled block, in the bank's token counter.

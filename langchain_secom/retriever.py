@@ -58,8 +58,8 @@ class SecomRetriever(ScopedRetriever):
     Args:
         bank: where it searches.
         scope: whose memories it finds; from the configuration unless given.
-        scope_keys: the parts of the scope by their names in ``config["configurable"]``; all of them are needed. A whole
-            scope in there as ``"scope"`` goes first.
+        scope_keys: the parts of the scope by their names in ``config["configurable"]``; all of them are needed, or
+            the whole scope as ``"scope"``. Where both are there, they must agree.
         token_budget: the largest length of all together, in the bank's token counter; 2000 if neither it nor ``k``
             is given.
         k: the largest number of memories.

@@ -39,8 +39,8 @@ class ScopedRetriever(BaseRetriever):
     Args:
         bank: where it searches.
         scope: whose memory it searches; from the configuration unless given.
-        scope_keys: the parts of the scope by their names in ``config["configurable"]``; all of them are needed. A whole
-            scope in there as ``"scope"`` goes first.
+        scope_keys: the parts of the scope by their names in ``config["configurable"]``; all of them are needed, or
+            the whole scope as ``"scope"``. Where both are there, they must agree.
         order: ``"score"`` gives the best first, ``"time"`` the oldest.
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 from uuid import UUID
 
@@ -60,24 +60,46 @@ def scope_in(
     """The scope of a call.
 
     Args:
-        config: the call's configuration; a whole scope in its ``configurable`` as ``"scope"`` goes first.
+        config: the call's configuration; its ``configurable`` may hold a whole scope as ``"scope"``.
         bound: the only scope that is allowed, if there is one.
         keys: the parts of the scope by their names in ``configurable``, where none is bound; all of them are needed.
         caller: the name of the part that was called, for error messages.
         requested: the scope in the call's own arguments; goes before the configuration.
 
     Raises:
-        InvalidScope: there is no scope, or another one than the bound one.
+        InvalidScope: there is no scope, another one than the bound one, or a whole one that its parts deny.
     """
     configurable = ensure_config(config).get("configurable", {})
-    named = requested if requested is not None else configurable.get("scope")
-    if named is None and bound is None:
-        named = [configurable.get(key) for key in keys]
-        if None in named:
-            wanted = f"whose memories? Give {caller} a scope, or {', '.join(map(repr, keys))} in config['configurable']"
-            hint = if_wrapped(config)
-            raise InvalidScope(f"{wanted}{hint}{_PASSING if hint else ''}")
-    return bound_scope(named, bound, caller=caller)
+    whole = configurable.get("scope")
+    if requested is not None or bound is not None:
+        return bound_scope(whole if requested is None else requested, bound, caller=caller)
+    named = whole_or_parts(whole, {key: configurable.get(key) for key in keys})
+    if named is None:
+        wanted = f"whose memories? Give {caller} a scope, or {', '.join(map(repr, keys))} in config['configurable']"
+        hint = if_wrapped(config)
+        raise InvalidScope(f"{wanted}{hint}{_PASSING if hint else ''}")
+    return scope_of(named)
+
+
+def whole_or_parts(whole: Sequence[ScopePart] | None, parts: Mapping[str, Any]) -> Sequence[ScopePart] | None:
+    """The scope that a run gives whole or in parts, or `None` where it gives neither.
+
+    A server may let its clients write a part of the configuration and set the user itself, so the one must not go before
+    the other.
+
+    Raises:
+        InvalidScope: it gives both, and they differ.
+    """
+    there = {key: value for key, value in parts.items() if value is not None}
+    if whole is None:
+        return list(parts.values()) if len(there) == len(parts) else None
+    if there:
+        scope = scope_of(whole)
+        of_whole = dict(zip(parts, scope, strict=False))
+        if len(scope) != len(parts) or any(of_whole[key] != written(value) for key, value in there.items()):
+            told = ", ".join(f"{key}={value!r}" for key, value in there.items())
+            raise InvalidScope(f"the run says scope={whole!r} and {told}; give one of the two, or the same in both")
+    return whole
 
 
 def if_wrapped(config: RunnableConfig | None) -> str:

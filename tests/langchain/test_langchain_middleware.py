@@ -668,6 +668,8 @@ async def test_pitfall_09_without_a_scope_nothing_happens(bank: MemoryBank, how:
             await run_agent(how, agent, asks(), context=Who(tenant_id="acme"))
         with pytest.raises(InvalidScope, match="'bob'"):
             await run_agent(how, agent, asks(), as_ann, context=Who(user_id="bob"))
+        with pytest.raises(InvalidScope, match="give one of the two, or the same in both"):
+            await run_agent(how, agent, asks(), {"configurable": {"scope": ("bob",), "user_id": "ann"}})
         bound = agent_of(server, SecomMiddleware(bank, scope=ANN, on_error=on_error))
         with pytest.raises(InvalidScope, match="bob"):
             await run_agent(how, bound, asks(), {"configurable": {"scope": ("bob",)}})

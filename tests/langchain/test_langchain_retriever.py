@@ -111,6 +111,18 @@ async def test_configurable_is_seen_in_a_direct_call(bank: MemoryBank, how: str)
     assert [document.metadata["scope"] for document in documents] == [["acme", "bob"]]
     whole = {"configurable": {"scope": ("acme", "bob")}}
     assert await found(how, retriever, "dog", whole) == documents
+    both = {"configurable": {"scope": ("acme", "bob"), "tenant": "acme", "user_id": "bob"}}
+    assert await found(how, retriever, "dog", both) == documents
+
+
+@each_way
+@pytest.mark.parametrize("parts", [{"tenant": "acme", "user_id": "ann"}, {"tenant": "evil"}, {"user_id": "ann"}])
+async def test_a_whole_scope_does_not_go_before_the_parts_that_a_server_sets(
+    bank: MemoryBank, how: str, parts: dict[str, str]
+) -> None:
+    retriever = SecomRetriever(bank=bank, scope_keys=("tenant", "user_id"))
+    with pytest.raises(InvalidScope, match="give one of the two, or the same in both"):
+        await found(how, retriever, "dog", {"configurable": {"scope": ("acme", "bob"), **parts}})
 
 
 @pytest.mark.slow
