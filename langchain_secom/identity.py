@@ -93,7 +93,7 @@ class Identity:
             config: the run's configuration; the current one unless given.
 
         Raises:
-            InvalidScope: there is no scope, the context and the configuration differ, or the whole one and its parts do.
+            InvalidScope: there is none, the context and the configuration differ, or the whole one and its parts do.
         """
         whole = self.value("scope", context, config)
         if self.bound is not None:

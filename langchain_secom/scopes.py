@@ -84,8 +84,8 @@ def scope_in(
 def whole_or_parts(whole: Sequence[ScopePart] | None, parts: Mapping[str, Any]) -> Sequence[ScopePart] | None:
     """The scope that a run gives whole or in parts, or `None` where it gives neither.
 
-    A server may let its clients write a part of the configuration and set the user itself, so the one must not go before
-    the other.
+    A server may let its clients write a part of the configuration and set the user itself, so neither goes before the
+    other.
 
     Raises:
         InvalidScope: it gives both, and they differ.
