@@ -15,6 +15,7 @@ from datetime import datetime, timezone, tzinfo
 from typing import Any, Final, Literal
 
 from .errors import InvalidInput, InvalidScope, shorten
+from .text.brief import brief
 from .times import on_clocks
 
 Scope = tuple[str, ...]
@@ -60,6 +61,7 @@ def joined(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
+@brief("text", "role", "speaker", "id", "at", "metadata")
 @dataclass(frozen=True, slots=True)
 class Message:
     """One utterance, word for word.
@@ -128,6 +130,7 @@ def _is_plain(value: object) -> bool:
     return type(value) is str and value.isascii()
 
 
+@brief("id", "session", "index", "messages")
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One exchange, or one utterance without roles: the smallest unit that is stored and found.
@@ -221,6 +224,7 @@ class Replacement:
         return mine == place and begin < stop and start < end
 
 
+@brief("name", "turns")
 @dataclass(frozen=True, slots=True)
 class Session:
     """A run of turns under one name."""

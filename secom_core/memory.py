@@ -11,6 +11,7 @@ from .conversation import Message, Replacement, Scope, Turn, check_scope
 from .errors import InvalidInput
 from .filters import checked_filter
 from .telemetry import Work
+from .text.brief import brief
 from .text.parts import followed, parts_of
 from .text.passages import passage_spans
 
@@ -77,6 +78,7 @@ def segments_of(memories: Sequence[Memory]) -> list[Segment]:
     return [Segment(start, stop) for start, stop in pairwise(stops)]
 
 
+@brief("id", "key", "turns", "summary")
 @dataclass(frozen=True, slots=True)
 class Memory:
     """A unit of the bank: a key that is searched and the verbatim turns that reach the prompt.
@@ -104,6 +106,7 @@ class Memory:
         return "\n".join(turn.text for turn in self.turns)
 
 
+@brief("turn.id", "place", "start", "stop", "text")
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A message, or a piece of a long one: what is searched, ranked and shown.
@@ -160,6 +163,7 @@ asked about, on which nothing was said; it holds of the user whatever is asked, 
 last."""
 
 
+@brief("number", "score", "relevance", "kind", "scope", "memory.id", "turn_ids", "text")
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A memory that a recall returns, with the part of it that is shown.
@@ -235,6 +239,7 @@ def _excerpt_lines(turn: Turn, excerpts: Sequence[Passage]) -> list[str]:
     return lines
 
 
+@brief("layer", "heading", "entries", "numbers")
 @dataclass(frozen=True, slots=True)
 class Section:
     """What a layer adds to the block of a recall, beside the hits.
@@ -336,6 +341,7 @@ def refuse_citing(options: RecallOptions, *, cite: bool) -> None:
         )
 
 
+@brief("query", "tokens", "confidence", "hits", "sections")
 @dataclass(frozen=True, slots=True)
 class Recall:
     """The result of a recall.

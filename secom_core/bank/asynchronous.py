@@ -69,6 +69,9 @@ class AsyncMemoryBank:
         self.bank: Final = check_bank(bank, "AsyncMemoryBank")
         self._readers, self._writer = ForkWorker("secom-read", threads), ForkWorker("secom-write")
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.bank!r})"
+
     open = staticmethod(_opening(MemoryBank.open))
 
     remember = _awaited(MemoryBank.remember, writes=True)

@@ -17,6 +17,10 @@ from .records import StandingStatement, Stats
 class Looking(Capabilities):
     """Reads what a bank holds: scopes, sessions, turns, memories."""
 
+    def __repr__(self) -> str:
+        store = self._inside.deriving.store
+        return f"{type(self).__name__}({store.path or ':memory:'!r}{', closed' if store.is_closed else ''})"
+
     def scopes(self, within: Sequence[str] = ()) -> list[Scope]:
         """Every scope that holds anything; with ``within``, only those that begin with these parts, as a tenant's."""
         return self._inside.deriving.store.scopes(check_scope(within) if within else ())

@@ -163,7 +163,7 @@ def test_files_may_have_other_names(name):
 def test_a_password_in_the_query_is_used_and_not_shown(postgres_url):
     with MemoryBank.open(f"{postgres_url}&password={PASSWORD}&passfile=/{PASSWORD}") as bank:
         assert PASSWORD not in bank.storage.path
-        assert PASSWORD not in repr(bank._store.engine)
+        assert PASSWORD not in repr(bank._store.engine) + repr(bank)
     upper = postgres_url.replace("postgresql://", "POSTGRESQL+asyncpg://")
     with MemoryBank.open(upper) as bank, MemoryBank.open(postgres_url) as same:
         assert bank.storage.path == same.storage.path
