@@ -100,3 +100,8 @@ def __getattr__(name: str) -> object:
     value = getattr(importlib.import_module(f".{_HOME_OF[name]}", __name__), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    # What completes names in a notebook asks for it.
+    return list(__all__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
@@ -21,4 +22,4 @@ def on_demand(package: str, given: Mapping[str, str]) -> tuple[Callable[[str], A
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f".{homes[name]}", package), name)
 
-    return find, lambda: sorted(homes)
+    return find, lambda: sorted({*homes, *sys.modules[package].__all__})

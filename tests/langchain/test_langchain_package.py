@@ -54,6 +54,11 @@ def test_an_import_of_the_package_alone_is_light() -> None:
     assert run("import sys, langchain_secom\nprint('langchain_classic' in sys.modules)").strip() == "False"
 
 
+def test_its_names_are_completed_before_they_are_used() -> None:
+    pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
+    assert run("import langchain_secom\nprint(dir(langchain_secom) == langchain_secom.__all__)").strip() == "True"
+
+
 def test_missing_extra_is_raised_where_langchain_is_absent() -> None:
     output = run("import langchain_secom", absent=("langchain_core",))
     assert "secom_core.errors.MissingExtra" in output
