@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 from ..conversation import Message, Scope, check_scope
 from ..errors import StoreLocked
 from ..stores.database import waiting_at_most
+from ..stores.reasons import ConnectionLost
 from .background import BackgroundWriter
 from .bank import MemoryBank
 from .records import Remembered
@@ -66,10 +67,10 @@ def remember_soon(
     session: str,
     within: float = ANSWER_WAITS_S,
 ) -> Remembered | None:
-    """Remember messages, and where the store is locked for longer, leave them to a background writer.
+    """Remember messages, or leave them to a background writer where the store is locked for longer or its server away.
 
     For a finished answer, which nobody is to wait for because another program writes. The writer writes them as soon
-    as the lock goes (`BackgroundWriter.keep`).
+    as the lock goes, or the server is back (`BackgroundWriter.keep`).
 
     Args:
         bank: where they are remembered.
@@ -83,7 +84,7 @@ def remember_soon(
         What was taken in; nothing where the messages wait in memory.
 
     Raises:
-        StoreError: the store failed in another way than by being locked; nothing was stored.
+        StoreError: the store failed in another way; nothing was stored.
     """
     scope, named = check_scope(scope), [with_id_and_time(bank, message) for message in messages]
     keeper = writer or shared_writer(bank)
@@ -92,5 +93,7 @@ def remember_soon(
             return (writer or bank).remember(scope, named, session=session)
     except StoreLocked:
         _LOG.warning("the store is locked; what was said is written as soon as the lock goes")
+    except ConnectionLost:
+        _LOG.warning("the store's server cannot be reached; what was said is written as soon as it is back")
     keeper.keep(scope, named, session=session)
     return None

@@ -20,6 +20,7 @@ from ..layers import Found, Layer, Ranking, Request, Units
 from ..memory import Recall, RecallOptions, Section
 from ..protocols import Vectors
 from ..ranking import Candidate, confidence, standing_statements
+from ..stores.database import retry_if_contended
 from ..telemetry import staged
 from ..text.code import wants_code
 from ..vectors import DocumentPlace
@@ -252,6 +253,7 @@ class Recalling:
             turns = loaded.index.indexes.table.turns_saying(words)
         return list({turn.id: turn for turn in turns}.values())
 
+    @retry_if_contended
     def _fresh(self, scopes: Sequence[Scope], read: Callable[[], T]) -> T:
         """What is read from an index; once more from a new one, where a part of it could not be read."""
         for tried in range(_TRIED):

@@ -23,14 +23,12 @@ from .cipher import Cipher
 from .driver import found_at_once, found_in
 from .glances import as_given
 from .log_syncing import sync_log
+from .reasons import LOCK_TIMEOUT, Contended, kind_of
 from .rows import scope_key
 from .transactions import BUSY_MS, Asked, Begin, begun, connected, wait_at_most
 
 _TRIES: Final = 8
 _EMPTY_LOG: Final = "PRAGMA wal_checkpoint(TRUNCATE)"
-# PostgreSQL: a lock that was not to be had in the time that the server gives, a serialization failure, a deadlock.
-_LOCK_TIMEOUT: Final = "55P03"
-_CONTENDED: Final = frozenset({"40001", "40P01", _LOCK_TIMEOUT})
 
 # Connections of parents. What nobody refers to is closed, and that is not for a child to do.
 _LEFT: Final[list[Any]] = []
@@ -63,19 +61,15 @@ def waiting_at_most(seconds: float) -> Iterator[None]:
         _until.reset(token)
 
 
-class _Contended(StoreError):
-    """Another writer was in the way; nothing was written, and the same again may well succeed."""
-
-
 def retry_if_contended(transaction: Callable[P, T]) -> Callable[P, T]:
-    """Make a function that is one transaction begin again where another writer was in its way."""
+    """Make a function that is one transaction begin again where another writer or a lost connection ended it."""
 
     @wraps(transaction)
     def retried(*args: P.args, **kwargs: P.kwargs) -> T:
         for attempt in range(1, _TRIES):
             try:
                 return transaction(*args, **kwargs)
-            except _Contended:  # noqa: PERF203 - it is what the loop is for
+            except Contended:  # noqa: PERF203 - it is what the loop is for
                 time.sleep(random.uniform(0, 0.01 * 2**attempt))
         return transaction(*args, **kwargs)
 
@@ -210,14 +204,16 @@ class Database:
                 to the commit itself was lost.
         """
         key = scope_key(scope) if isinstance(scope, tuple) else scope
-        until = self._until()
+        until, is_sure = self._until(), False
         try:
             asked = Asked(write, durable, key, until, migrating)
             turn = self._turn(write, until, durable)
             with self._calls, self._usable, turn, begun(self._engine, self._begin, asked) as connection:
+                is_sure = True
                 yield connection
+                is_sure = not write
         except (SQLAlchemyError, self._driver_error) as error:
-            raise self._translated(error, until) from error
+            raise self._translated(error, until, is_sure) from error
         except (ValueError, TypeError) as error:
             # While a transaction only reads, nothing but what it reads can be wrong.
             # sqlite3 raises the last where a broken file makes a broken message.
@@ -288,15 +284,16 @@ class Database:
         if durable and self.path is not None:
             sync_log(self.path)
 
-    def _translated(self, error: Exception, until: float) -> StoreError:
+    def _translated(self, error: Exception, until: float, is_sure: bool) -> StoreError:
+        """The error in our terms; ``is_sure``: nothing was written, also where the connection was lost meanwhile."""
         original = getattr(error, "orig", error)
         # Of SQLite's errors, the driver for encrypted files gives no code.
         locked = self.is_sqlite and isinstance(original, self._driver_error) and "locked" in str(original)
         state = getattr(original, "sqlstate", None)
-        if locked or (state == _LOCK_TIMEOUT and time.monotonic() >= until):
+        if locked or (state == LOCK_TIMEOUT and time.monotonic() >= until):
             return self._locked(until)
-        kind = _Contended if state in _CONTENDED else StoreError
-        return kind(f"the store at {self._place} {self.cipher.reason(error)}")
+        operational = None if self.is_sqlite else self._engine.dialect.loaded_dbapi.OperationalError
+        return kind_of(original, operational, is_sure)(f"the store at {self._place} {self.cipher.reason(error)}")
 
     def _locked(self, until: float, *, here: bool = False) -> StoreLocked:
         """Why nothing was written until then, and what helps; ``here``: a thread of this process holds the lock."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ..errors import StoreError
+
 _DATA_EXCEPTION: Final = "22"
 """How the codes of PostgreSQL's errors begin that quote the value that they are about, behind a colon."""
 # There is no code for it where no connection is made. max_connections; those kept for the owner; limits of a role or a
@@ -18,6 +20,44 @@ _FEWER: Final = (
     "; give each process fewer connections (MemoryBank(open_postgres(url, pool_size=2))), or the server more "
     "(max_connections)"
 )
+
+
+# PostgreSQL: a lock that was not to be had in the time that the server gives, a serialization failure, a deadlock.
+LOCK_TIMEOUT: Final = "55P03"
+_IN_THE_WAY: Final = frozenset({"40001", "40P01", LOCK_TIMEOUT})
+# The server ends a connection because somebody wants it to, or because it crashed.
+_ENDS: Final = frozenset({"57P01", "57P02"})
+
+
+class ConnectionLost(StoreError):
+    """The server cannot be reached; whether something was written is unknown where that was being confirmed."""
+
+
+class Contended(StoreError):
+    """Another writer was in the way; nothing was written, and the same again may well succeed."""
+
+
+class _LostMeanwhile(ConnectionLost, Contended):
+    """The connection was lost before anything was written."""
+
+
+def kind_of(error: Exception, operational: type[Exception] | None, is_sure: bool) -> type[StoreError]:
+    """What kind of an error of ours one of the driver's is.
+
+    Args:
+        error: the driver's.
+        operational: the driver's class of what goes wrong with a server; nothing where there is none.
+        is_sure: whether nothing was written, also if the connection was lost.
+    """
+    state = getattr(error, "sqlstate", None)
+    if operational is not None and isinstance(error, operational) and state in (None, *_ENDS):
+        return _LostMeanwhile if is_sure else ConnectionLost
+    return Contended if state in _IN_THE_WAY else StoreError
+
+
+def is_ended(error: BaseException) -> bool:
+    """Whether the server says that it ends the connection, which the driver may not have noticed yet."""
+    return getattr(error, "sqlstate", None) in _ENDS
 
 
 def is_crowded(error: Exception) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from .reasons import is_crowded
+from .reasons import is_crowded, is_ended
 
 BUSY_MS: Final = "secom_busy_ms"
 """Where a connection to SQLite notes for how many milliseconds it waits for others."""
@@ -68,8 +68,8 @@ def _begun(engine: Engine, begin: Begin, asked: Asked) -> Connection:
         try:
             connection.begin()
             begin(connection, asked)
-        except BaseException:
-            was_lost = leave_if_lost(connection)
+        except BaseException as error:
+            was_lost = leave_if_lost(connection, error)
             connection.close()
             spare -= 1
             if not was_lost or spare < 0:
@@ -90,10 +90,10 @@ def connected(connect: Callable[[], T]) -> T:
         time.sleep(random.uniform(0.02, 0.2))
 
 
-def leave_if_lost(connection: Connection) -> bool:
-    """Whether the connection to a server was lost; then it is not used again."""
+def leave_if_lost(connection: Connection, error: BaseException | None = None) -> bool:
+    """Whether the connection to a server was lost, also by what the server said; then it is not used again."""
     driver: Any = None if connection.closed or connection.invalidated else connection.connection.driver_connection
-    is_lost = bool(getattr(driver, "closed", False))
+    is_lost = bool(getattr(driver, "closed", False)) or (driver is not None and error is not None and is_ended(error))
     if is_lost:
         connection.invalidate()
     return is_lost

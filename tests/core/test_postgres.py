@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime, timezone
 
 import psycopg
@@ -16,9 +16,10 @@ from pooler import pooler
 from sqlalchemy import create_engine, func, insert, select, text
 from sqlalchemy.engine import make_url
 
-from secom_core.bank import MemoryBank, Parts
+from secom_core.bank import MemoryBank, Parts, remember_soon
 from secom_core.conversation import Message
 from secom_core.errors import InvalidInput, SchemaTooNew, StoreError
+from secom_core.stores.database import retry_if_contended
 from secom_core.stores.migrations import VERSION
 from secom_core.stores.opening import open_store
 from secom_core.stores.postgres import open_postgres
@@ -249,6 +250,54 @@ def test_a_connection_lost_in_mid_call_is_a_clear_error_and_the_next_call_works(
     assert store.append(ANN, "s", said("after")).new == 1
     assert store.scopes() == [ANN]
     store.close()
+
+
+def test_a_call_whose_connection_is_lost_before_anything_is_written_begins_again(postgres, postgres_url):
+    """Whether it waits for its turn as the server ends the connection, or has begun to read."""
+    with MemoryBank.open(postgres_url) as bank, ThreadPoolExecutor(1) as pool, ExitStack() as held:
+        bank.remember(ANN, said("The parcel has arrived."), session="s")
+        other = open_postgres(postgres_url)
+        held.enter_context(other.transaction(scope=ANN))
+        waiting = pool.submit(bank.remember, ANN, said("I signed for it."), session="s")
+        while not postgres.execute("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory'"):
+            time.sleep(0.01)
+        others(postgres, postgres_url, "CASE WHEN wait_event = 'advisory' THEN pg_terminate_backend(pid) END")
+        with suppress(StoreError):
+            held.close()
+        assert waiting.result(20).new == 1
+        other.close()
+
+    reads: list[bool] = []
+
+    @retry_if_contended
+    def read() -> list[object]:
+        reads.append(True)
+        with store.transaction(write=False) as connection:
+            connection.execute(select(scopes.c.id))
+            if len(reads) == 1:
+                others(postgres, postgres_url, "pg_terminate_backend(pid)")
+            return list(connection.execute(select(scopes.c.key)).scalars())
+
+    store = open_store(postgres_url)
+    assert read() == [scope_key(ANN)]
+    assert len(reads) == 2
+    store.close()
+
+
+@pytest.mark.slow
+def test_an_answer_that_ends_while_the_server_is_away_is_written_when_it_is_back(postgres, postgres_url):
+    with MemoryBank.open(postgres_url) as bank:
+        bank.remember(ANN, said("The parcel has arrived."), session="s")
+        postgres.stop_now()
+        try:
+            assert remember_soon(bank, None, ANN, said("I signed for it."), session="s") is None
+        finally:
+            postgres.start_again()
+        assert bank.writers.copy().pop().flush(20)
+        assert [message.text for turn in bank.turns(ANN) for message in turn.messages] == [
+            "The parcel has arrived.",
+            "I signed for it.",
+        ]
 
 
 @pytest.fixture
