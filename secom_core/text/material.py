@@ -149,8 +149,8 @@ _FIGURATIVE: Final = wording(
 )
 """What is said of oneself in so many words, and means no home, job or name."""
 _FICTION: Final = regex(
-    r"[^.!?\n]{0,200}\bin\s(?:the|my|this|our)\s(?:story|novel|role-?play|dream|screenplay)"
-    r"(?=\s*(?:$|[.,;!?\n]|that\b|which\b|I\b))[^.!?\n]*",
+    r"[^.!?\n]{0,200}\bin\s(?:(?:the|my|this|our)\s(?:story|novel|role-?play|rp|dream|screenplay|fanfic|campaign)"
+    r"|(?:this|our)\sgame)(?=\s*(?:$|[.,;:!?\n]|(?:that|which|I|my|we|our|you|your)\b))[^.!?\n]*",
     re.I,
 )
 _UNMEANT: Final = (
@@ -158,7 +158,7 @@ _UNMEANT: Final = (
     (signs("if|whether|unless|in case|as though|wenn|ob |si |se |如果|要是|假如|假使|倘若|もし"), _IF),
     (signs("wr|texted|schr|escrib|écrit"), _WROTE),
     (signs("liv|move|mud|leb|viv|vis "), _FIGURATIVE),
-    (signs("story|novel|play|dream"), _FICTION),
+    (signs("story|novel|play|dream|rp|fanfic|campaign|game"), _FICTION),
 )
 
 

@@ -54,6 +54,9 @@ UNMEANT = r"""
     How would you put "I live in Berlin" in German.
     > I live in Berlin
     I have two children in the story I'm writing.
+    In our story my name is Kael and I live in Winterhold.
+    let's play. in this game my name is Kael, i'm a knight
+    in the rp my name is Kael
     I live in fear of the next exam.
     I live for chocolate!
     I moved to the next chapter of the book.
