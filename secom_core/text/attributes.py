@@ -34,13 +34,14 @@ _LEAD: Final = (
     r"^\W*(?:(?:and|so|ok|okay|hi|hello|hey|please|by the way|btw|wait|und|bitte|hallo|y|et|e|sag mal|dis-moi|dime"
     r"|dimmi|ciao|olá|oi|oh|like|well|yeah|also|ja|na|naja|du|pues|bueno|oye|a ver|alors|bon|dis|allora|então|bom"
     r"|[^\W\d_]+ \d+)\b\W*)*(?:(?:can|could) you (?:please )?)?"
-    r"(?:(?:tell|remind) me(?: again)?,? |do you (?:still |even )?(?:know|remember|recall),? "
+    r"(?:(?:tell|remind) me(?: again)?,? |do (?:you|u) (?:still |even )?(?:know|remember|recall),? "
     r"|(?:weißt|weisst) du (?:noch)?,? ?|(?:sabes|recuerdas|te acuerdas de) "
     r"|(?:tu )?(?:sais|te souviens)(?:-tu)? (?:de |comment )?"
     r"|(?:ti )?(?:ricordi|sai)(?: ancora)? |(?:você )?(?:lembra|sabe|se lembra)(?: d[eo])? )?"
 )
 _TAIL: Final = (
     r"(?:\W+(?:again|please|now|then|still|currently|right now|at the moment|today|by the way|though|anyway|actually"
+    r"|btw|tho|lol|haha|plz|pls"
     r"|noch|noch mal|nochmal|eigentlich|denn|jetzt|gerade|bitte|doch gleich|ahora|actualmente|por favor|déjà|maintenant"
     r"|adesso|ora|attualmente|agora|hoje|atualmente"
     r"|actuellement|s'il te plaît|is|are))*\W*$"

@@ -1,4 +1,4 @@
-"""How somebody tells a name or an age aloud: without a capital, and the number in words.
+"""How somebody tells a name or an age aloud, or types it in a hurry: without a capital, and the number in words.
 
 Lines as `secom_core.text.wording.wording` reads them. Without a capital, "I'm tired" looks like "I'm Katrin": a name
 takes a greeting before it, or "by the way" behind it.
@@ -16,6 +16,10 @@ _NO_NAME: Final = (
     r"|vegetarian|pregnant|single|married|diabetic|allergic|important|urgent|great|awesome|amazing|it|that|what"
     r"|engaged|divorced|retired|german|american|french|dutch|belgian|swiss|greek|indian|\w+(?:ish|ese|ican|alian))\b)"
     r"(?!\w+ing\b)"
+)
+_NO_CALL: Final = (
+    r"(?!(?:back|later|now|today|tomorrow|tonight|any ?time|whenever|when|if|by|on|at|in|an?|the|my|your|that|this|old"
+    r"|crazy|weird|whatever|anything|names|lazy|stupid|again|out|up|maybe|please)\b)"
 )
 _NO_NAME_DE: Final = (
     r"(?!(?:müde|krank|neu|hier|da|wieder|zurück|fertig|bereit|nicht|sehr|so|gerade|auf|in|im|am|an|bei|zu|mit|ein"
@@ -35,7 +39,9 @@ NAME: Final = "\n".join(
     (
         rf"{_HI}(?:i'm|i am) {_SOUND}{_NO_NAME}{_NAME}(?= by the way| and i\b| from\b|\W*$)",
         rf"{_HI}this is {_SOUND}{_NO_NAME}{_NAME}(?: {_NAME})?(?= calling| speaking| from\b| and i\b| again)",
-        rf"i'm {_SOUND}{_NO_NAME}{_NAME}(?= by the way)",
+        rf"(?:i'm|im|i am) {_SOUND}{_NO_NAME}{_NAME}(?= by the way|,? btw\b)",
+        rf"(?:you can(?: just)?|every(?:one|body)|people|(?:my )?friends) calls? me {_NO_CALL}{_NAME}"
+        r"(?=\W*$|[,.!]| btw\b)",
         rf"{_HALLO}(?:ich bin|hier (?:ist|spricht)) {_SOUND}(?:die |der )?{_NO_NAME_DE}{_NAME}(?= und\b| aus\b|\W*$)",
         rf"{_HOLA}soy {_SOUND}{_NO_NAME_ES}{_NAME}(?= y\b| de\b|\W*$)",
     )
@@ -45,7 +51,8 @@ NAME_IN_SIGNS: Final = (
     "[\u4e00-\u9fff]{2,4}(?=[，。,]|$)"
 )
 NAME_SIGNS: Final = (
-    "hi |hi,|hello|hey|good morning|good afternoon|good evening|by the way|hallo|moin|servus|guten|hola|buenas|buenos"
+    "hi |hi,|hello|hey|good morning|good afternoon|good evening|by the way|btw|call me|calls me"
+    "|hallo|moin|servus|guten|hola|buenas|buenos"
     "|你好|您好|大家好|喂|嗨"
 )
 _UNITS: Final = "(?:one|two|three|four|five|six|seven|eight|nine)"
