@@ -102,7 +102,8 @@ COMPARING: Final = wording(
     """
 )
 """How a question asks of several things."""
-QUOTE: Final = regex(
+_QUOTED_LINE: Final = regex(r"(?m)^[ \t]*>[^\n]*")
+_QUOTE: Final = regex(
     r"(?:(?<!\bI )\b(?:wrote|writes|says?|said|told (?:me|us)|asked|reads?|schrieb|sagte?|meinte|steht|stand|dijo"
     r"|escribió|decía|ponía|pone|dit|écrit|disait)\b[^'\"“„«‘.!?]{0,20}|: ?|\band )"
     r"(?<!\w)['\"“„«‘](?P<words>[^\"”“»’]{8,300}?)(?:['\"”“»’](?!\w)|\Z)",
@@ -249,3 +250,13 @@ OTHER: Final = wording(
     anywhere="另一个|另外|別の|다른",
 )
 """What is said of another thing of the same kind."""
+
+
+def without_quotes(text: str) -> str:
+    """The text with blanks in the place of what it quotes, also line by line as mails do."""
+    for start, stop in (
+        *(found.span("words") for found in _QUOTE.finditer(text)),
+        *(found.span() for found in _QUOTED_LINE.finditer(text)),
+    ):
+        text = text[:start] + " " * (stop - start) + text[stop:]
+    return text

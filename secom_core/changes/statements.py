@@ -29,10 +29,10 @@ from .cues import (
     PAST,
     PLANNED,
     PLANS,
-    QUOTE,
     SUPPOSED,
     SWAPPED,
     Cue,
+    without_quotes,
 )
 from .slots import SLOT, slot_values
 from .values import MONTHS, Value, has_number, values_of
@@ -194,17 +194,9 @@ def statements_of(text: str) -> tuple[Statement, ...]:
     return _stated(text)
 
 
-def _without_quotes(text: str) -> str:
-    """The text with blanks in the place of what it quotes."""
-    for found in QUOTE.finditer(text):
-        start, stop = found.span("words")
-        text = text[:start] + " " * (stop - start) + text[stop:]
-    return text
-
-
 def _statements_in(text: str) -> tuple[Statement, ...]:
     found: list[Statement] = []
-    text = _without_quotes(without_given(text[:_READ]))
+    text = without_quotes(without_given(text[:_READ]))
     language = latin_language_of(text)
     carried, names, is_repair = frozenset[Cue](), frozenset[str](), False
     for start, stop in _sentences(text):

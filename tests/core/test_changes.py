@@ -674,6 +674,13 @@ def test_a_change_is_marked_if_the_process_ended_before_anything_was_made_of_it(
         assert marks(bank) == {"u0": "u1"}
 
 
+def test_what_a_mail_quotes_line_by_line_is_not_stated_again(bank: MemoryBank) -> None:
+    quoted = "On 2 May, Ann wrote:\n> We have 18 lamps in the office now.\n>> We have 15 lamps in the office now."
+    said = ("We have 15 lamps in the office now.", "We have 18 lamps in the office now.", f"Thanks, fine!\n\n{quoted}")
+    tell(bank, *((words, "Noted.") for words in said))
+    assert marks(bank) == {"u0": "u1"}
+
+
 def test_a_list_of_numbers_takes_about_as_long_as_other_text() -> None:
     def seconds(unit: str) -> float:
         began = time.process_time()
