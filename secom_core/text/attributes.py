@@ -1,7 +1,7 @@
 """What a user asks of himself that he has told in other words: "What is my name?" after "I'm Katrin".
 
-Questions and statements of a name, an age, a home, a job and what somebody does not eat, in English, German, Spanish,
-French, Italian, Portuguese, Chinese, Japanese and Korean.
+Questions and statements of a name, an age, a birthday, a home, a job and what somebody does not eat, in English,
+German, Spanish, French, Italian, Portuguese, Chinese, Japanese and Korean.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, get_args
 
-from . import spoken_selves
+from . import births, spoken_selves
 from .germanic import OWN_HOME
 from .hesitations import without_hesitations
 from .material import meant
@@ -17,14 +17,15 @@ from .patterns import regex
 from .trades import TRADES
 from .wording import folded_case, is_signed, signs, wording
 
-Attribute = Literal["name", "age", "home", "job", "diet"]
+Attribute = Literal["name", "age", "birthday", "home", "job", "diet"]
 ATTRIBUTES: Final[tuple[Attribute, ...]] = get_args(Attribute)
 
 _LONGEST: Final = 120
 """How many characters a question about oneself has at most."""
 
 _SIGNS: Final = signs(
-    """name|called|call me|age|how old|live|living|move|home|job|work|profession|occupation|employ|living|do i do|allerg
+    """name|called|call me|age|how old|birth|born|bday|geburt|geboren|cumple|nac|anniv|né|née|compleanno|nat|aniver
+    |nasc|生日|出生|生まれ|생일|태어|live|living|move|home|job|work|profession|occupation|employ|living|do i do|allerg
     |eat|vegan|vegetarian|diet|food|heiß|heiss|alt bin|wohne|lebe|beruf|arbeit|esse|llamo|nombre|años|edad|vivo|trabajo
     |profesión|dedico|alérgi|comer|appelle|nom|âge|habite|vis|travail|métier|boulot|mang|chiamo|chamo|nome|anni|età|anos|idade|abito|moro|lavor|mestiere|occupo|trabalh
     |emprego|profiss|vida|vita|évit|evit|alergi|celíac|dans la vie|叫|名|多大|岁|几岁|歳|住|工作|上班|职业
@@ -86,6 +87,27 @@ _ASKED: Final = {
             r"""
             我(?:今年|现在)?(?:多大|几岁|多少岁)|(?:私|僕|俺)は?(?:今)?(?:何歳|いくつ)
             (?:나|내가|저|제가) ?(?:지금 )?몇 ?살|(?:내|제) 나이
+            """,
+        ),
+        "birthday": (
+            r"""
+            (?:(?:when|what)(?:'s|s| is| was)? )?my (?:b(?:irth)?day|birth ?date|date of birth)|when i was born
+            (?:when|what (?:day|date|year)|in (?:what|which) year|on (?:what|which) (?:day|date)) was i born(?: in| on)?
+            wann (?:habe?|feiere?) ich geburtstag|wann ich geburtstag habe
+            (?:(?:wann|was|wie) ist )?mein geburts(?:tag|datum)|wann (?:bin ich|wurde ich|ich) geboren(?: bin| wurde)?
+            (?:¿ ?)?cu[áa]ndo (?:cumplo años|nac[íi])|(?:(?:¿ ?)?cu[áa]ndo es )?mi cumple(?:años)?
+            (?:¿ ?)?cu[áa]l es mi fecha de nacimiento|(?:¿ ?)?en qu[ée] (?:año|fecha|día) nac[íi]
+            (?:(?:c'est )?quand (?:est |c'est |tombe )?)?mon anniv(?:ersaire)?(?: c'est quand)?
+            (?:quand|en quelle année) (?:est-ce que )?(?:je suis|suis-je) née?|je suis née? quand
+            quelle est ma date de naissance
+            quando (?:è il mio compleanno|compio gli anni|sono nat[oa])|(?:qual è )?la mia data di nascita
+            in che anno sono nat[oa]|quando (?:é|faço) (?:o )?(?:meu aniversário|anos)|quando (?:eu )?nasci
+            (?:qual é )?a? ?minha data de nascimento|em que ano (?:eu )?nasci
+            """,
+            r"""
+            我(?:的)?生日(?:是|在)?(?:什么|哪|几|何)|我(?:是)?(?:什么时候|哪年|哪天|几月几号)(?:过生日|出生|生)|记得我的生日
+            (?:私|僕|俺)の誕生日(?:は|を|が|って)?(?:いつ|何|覚え|知って)|(?:私|僕|俺)は?(?:いつ|何年に)生まれ
+            (?:내|제) 생일(?:이|은|을)? ?(?:언제|며칠|기억|알)|(?:내가|제가|나는|저는) ?언제 태어
             """,
         ),
         "home": (
@@ -194,6 +216,7 @@ _SAID: Final = {
         我(?:今年|现在)[\d一二三四五六七八九十]|\d岁|\d(?:歳|才)|\d\s?살|{spoken_selves.AGE_IN_SIGNS}
         """,
     ),
+    "birthday": wording(births.TOLD, anywhere=births.TOLD_ANYWHERE),
     "home": wording(
         rf"""
         {OWN_HOME}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
-from . import germanic, romance, spoken_selves
+from . import births, germanic, romance, spoken_selves
 from .hesitations import without_hesitations
 from .material import meant
 from .patterns import regex
@@ -149,12 +149,12 @@ _FACTS: Final = (
         "fact",
         signs(
             """my wife|my husband|my partner|my girl|my boy|my son|my daughter|my kid|my child|my mo|my mum|my fa
-            |my dad|my parent|my sister|my brother|my dog|my cat|my job|my birth|my home|my phone|my email|my boss"""
+            |my dad|my parent|my sister|my brother|my dog|my cat|my job|my home|my phone|my email|my boss"""
         ),
         wording(
             """
             my (?:wife|husband|partner|girlfriend|boyfriend|son|daughter|kids?|children|mother|father|mum|mom|dad)
-            my (?:parents|sister|brother|dog|cat|job|birthday|home|hometown|phone|email|boss)
+            my (?:parents|sister|brother|dog|cat|job|home|hometown|phone|email|boss)
             """
         ),
     ),
@@ -170,7 +170,7 @@ _FACTS: Final = (
             (?:ich bin|bin ich|wir sind|sind wir)\b.{0,60}\b(?:gezogen|umgezogen)
             ich habe (?:\w+ ){0,2}(?:kind|kinder|geschwister|brüder|schwestern|söhne|töchter)
             mein(?:e|em|en|er)? (?:frau|mann|partner\w*|freundin|freund|sohn|tochter|kinder|mutter|vater|eltern)
-            mein(?:e|em|en|er)? (?:schwester|bruder|hund|katze|job|geburtstag|chefin?|e-?mail)
+            mein(?:e|em|en|er)? (?:schwester|bruder|hund|katze|job|chefin?|e-?mail)
             """
         ),
     ),
@@ -183,11 +183,12 @@ _FACTS: Final = (
             我(?:在.{1,12}(?:工作|上班|上学|读书)|是(?:一名|一个|个|做|在))
             我有.{1,3}个?(?:孩子|儿子|女儿|兄弟|姐妹)
             我(?:的)?(?:老婆|妻子|老公|丈夫|爱人|女朋友|男朋友|儿子|女儿|孩子|妈妈?|爸爸?|母亲|父亲)
-            我(?:的)?(?:姐姐?|妹妹?|哥哥?|弟弟?|狗|猫|生日)
+            我(?:的)?(?:姐姐?|妹妹?|哥哥?|弟弟?|狗|猫)
             """
         ),
     ),
     _Rule("fact", *romance.FACT),
+    _Rule("fact", signs(births.SIGNS), wording(births.TOLD, anywhere=births.TOLD_ANYWHERE)),
     _Rule("fact", signs(spoken_selves.NAME_SIGNS), wording(spoken_selves.NAME, anywhere=spoken_selves.NAME_IN_SIGNS)),
     _Rule("fact", signs(spoken_selves.AGE_SIGNS), wording(spoken_selves.AGE, anywhere=spoken_selves.AGE_IN_SIGNS)),
     _Rule(
@@ -202,16 +203,16 @@ _FACTS: Final = (
             (?:私|僕|俺)の名前|と(?:申し|言い)ます|に住んで|で働いて|に勤めて|を.{0,6}飼って|結婚して(?:い|る|ます)
             (?:^|[。、！\n])(?:妻|夫|母|父|息子|娘|姉|妹|兄|弟|犬|猫)(?:の(?:名前|誕生日|年齢|仕事))?は
             (?:私|僕|俺)は.{0,12}(?:師|員|者|家|士|医|職|学生|エンジニア|デザイナー|歳|才|出身)(?:です|だ[。\n]|で、)
-            (?:私|僕|俺|うち)の(?:妻|夫|母|父|息子|娘|姉|妹|兄|弟|犬|猫|誕生日)|に引っ?越し(?:ました|た(?![いら]))
+            (?:私|僕|俺|うち)の(?:妻|夫|母|父|息子|娘|姉|妹|兄|弟|犬|猫)|に引っ?越し(?:ました|た(?![いら]))
             (?:^|[。、！\n])(?:今年)?\d{1,2}(?:歳|才)(?:です|で、|になりました)|出身(?:は|です)|(?:師|士|員)をして(?:い|お)
-            (?:^|[。、！\n])(?:誕生日は|(?:エンジニア|デザイナー|学生|主婦|会社員|公務員|看護師|教師|医師)(?:です|で、))
+            (?:^|[。、！\n])(?:エンジニア|デザイナー|学生|主婦|会社員|公務員|看護師|教師|医師)(?:です|で、)
             (?:娘|息子|子供|子ども|姉|妹|兄|弟|犬|猫)が.{0,3}(?:い|おり)ます(?!か)
             (?:저는|나는|전|난) (?:올해 )?(?:\d{1,2}|[가-힣]{1,5})\s?살(?:이|입|인)|로 일(?:해|하고|합)
             (?:저는|나는) [가-힣]{1,6}[사원자관생](?:예요|이에요|입니다)|로 이사(?:했|왔|갔)
             (?:아들|딸|아이)[이가]? .{1,5} 있어요
             (?:강아지|고양이)를 .{0,6}키(?:우|워)|(?:^|[.!] |\n)(?:아내|남편|엄마|아빠|아들|딸|여동생|남동생)[은는]\s
             (?:제|내) 이름은|(?:이)?라고 (?:합니다|해요)|에 살(?:아|고|아요)|에서 일(?:해|하)
-            (?:제|우리|내) (?:아내|남편|엄마|아빠|어머니|아버지|아들|딸|언니|누나|형|오빠|동생|강아지|고양이|생일)
+            (?:제|우리|내) (?:아내|남편|엄마|아빠|어머니|아버지|아들|딸|언니|누나|형|오빠|동생|강아지|고양이)
             """
         ),
     ),

@@ -20,6 +20,13 @@ ASKED: dict[Attribute, str] = {
         Quanti anni ho?|Quantos anos eu tenho?
         How old am I?|What's my age?|Do you remember how old I am?|Wie alt bin ich?|¿Cuántos años tengo?
         Quel âge ai-je ?|我今年多大了？|私は何歳ですか？|나 몇 살이야?""",
+    "birthday": """
+        When is my birthday?|hey when's my bday|What's my date of birth?|When was I born?|In which year was I born?
+        Do you remember when I was born?|Do you know my birthday?|Wann habe ich Geburtstag?|Wann bin ich geboren?
+        Weißt du noch, wann ich Geburtstag habe?|¿Cuándo es mi cumpleaños?|¿En qué año nací?
+        C'est quand mon anniversaire ?|Quand est-ce que je suis née ?|Mon anniversaire c'est quand ?
+        Quando è il mio compleanno?|Quando sono nato?|Quando é o meu aniversário?|Em que ano eu nasci?
+        我的生日是哪天？|我是什么时候出生的？|私の誕生日はいつですか？|내 생일이 언제야?""",
     "home": """
         Dove vivo?|Dove abito adesso?|In che città vivo?|Onde eu moro?|Em que cidade eu moro?
         Where do I live?|Where do I live now?|Do you know where I live?|Which city do I live in?|Wo wohne ich?
@@ -41,7 +48,9 @@ OF_SOMETHING_ELSE = """
     What can I eat in Rome?|My name is Katrin.|Where did I live before?|Where did I move the files?
     What is my dog allergic to?|我妹妹叫什么名字？|私の妻の名前は何ですか？|Où habite ma sœur ?|Dove abita mia sorella?
     Qual è il nome del mio cane?|Onde minha irmã mora?|What should I avoid on the road?
-    Come mi chiamo se cambio cognome?
+    Come mi chiamo se cambio cognome?|When is my sister's birthday?|When was my son born?
+    Wann hat mein Bruder Geburtstag?|My birthday is on 12 May.|Quand est née ma fille ?
+    Was schenke ich meiner Mutter zum Geburtstag?
     """
 
 TOLD: dict[Attribute, str] = {
@@ -51,6 +60,11 @@ TOLD: dict[Attribute, str] = {
     "age": """
         I'm 34|I turned 35|I am 34 years old.|Ich bin 42 Jahre alt.|Tengo 34 años|J'ai 34 ans.|我今年三十岁。
         Ho 34 anni.|Tenho 34 anos.""",
+    "birthday": """
+        i'm nina, born on 12 may 1994|I was born in 1988.|My birthday is the 3rd of July|my bday is in march
+        Ich habe am 5. Mai Geburtstag|Ich bin am 5. Mai 1990 geboren.|Mi cumpleaños es el 4 de junio|Nací el 3 de abril
+        Je suis née le 4 mars|Mon anniversaire, c'est le 4 mars.|Sono nata il 4 marzo|Nasci em 1990|我的生日是五月三号。
+        我是1994年5月出生的。|私の誕生日は5月3日です。|1990年に生まれました。|제 생일은 5월 3일이에요.""",
     "home": """
         I moved to Ghent|we live in Rome|Ich wohne in Graz|Vivo en Sevilla|J'habite à Lyon|我住在杭州。
         On habite à Rennes|Ci siamo trasferiti a Genova|Moro em Curitiba""",
@@ -86,6 +100,8 @@ def test_what_is_told_of_oneself(attribute: Attribute) -> None:
 
 def test_what_somebody_else_says_tells_nothing() -> None:
     assert not tells_attribute("My boss said 'I live in Rome'.", "home")
+    assert not tells_attribute("My daughter was born on 5 May.", "birthday")
+    assert not tells_attribute("In our story my birthday is in midwinter.", "birthday")
 
 
 @pytest.mark.parametrize(
@@ -95,6 +111,7 @@ def test_what_somebody_else_says_tells_nothing() -> None:
         ("We moved to Ghent.", "Where do I live?", "Ghent"),
         ("We signed the lease for a small flat in Lerwick.", "Where do I live?", "Lerwick"),
         ("I just turned 35!", "How old am I?", "35"),
+        ("i'm nina, born on 12 may 1994", "when's my birthday?", "12 may"),
         ("I'm a nurse on the night shift.", "What's my job?", "nurse"),
         ("I'm vegetarian, by the way.", "What can't I eat?", "vegetarian"),
         ("I gave up dairy in spring.", "What foods should I avoid?", "dairy"),
