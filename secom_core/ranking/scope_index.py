@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from datetime import datetime
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 
 import numpy as np
@@ -42,6 +42,9 @@ _ECHOES: Final = 3
 
 _ANYHOW, _BY_RULE = 0.05, 0.9
 """How relevant what holds whatever is asked counts as, where it shares no word; and what a rule has found."""
+
+_AT_ONCE: Final = 64
+"""How many candidates are made at once of what was not searched for, of which hardly more are asked for."""
 
 _FEW, _NEAREST = 30, 0.3
 """Among how many that share no word with the query, how relevant the nearest counts as at most."""
@@ -366,11 +369,14 @@ class ScopeIndex:
     ) -> Iterator[Candidate]:
         """Candidates for rows that were not searched for, each turn or passage once."""
         seen = {(each.turn.id, each.passage) for each in known}
-        for row, kind in rows:
-            candidate = self._made(np.array([row]), [score], [{}], [relevance], [kind])[0]
-            if (key := (candidate.turn.id, candidate.passage)) not in seen:
-                seen.add(key)
-                yield candidate
+        left = iter(rows)
+        while some := list(islice(left, _AT_ONCE)):
+            numbers, kinds = np.array([each.row for each in some]), [each.kind for each in some]
+            size = len(some)
+            for candidate in self._made(numbers, [score] * size, [{}] * size, [relevance] * size, kinds):
+                if (key := (candidate.turn.id, candidate.passage)) not in seen:
+                    seen.add(key)
+                    yield candidate
 
     def _made(
         self,
