@@ -118,8 +118,9 @@ class ScopeSearch:
         self._out[[row for turn_id in self.exclude for row in table.turn_rows.get(turn_id)]] = True
         self.only_ask = table.only_ask
         """Of each row, whether its turn only asks (`PassageTable.only_ask`): it is found for itself alone."""
-        # A long reply has many passages, and is read once.
-        self._begins, self._code = cache(item_begins), CodeAsked(self.query)
+        # A long reply has many passages, and is read once; a passage is looked through as one of what was found, and
+        # as one of the pool.
+        self._begins, self._code, self._is_of_code = cache(item_begins), CodeAsked(self.query), cache(self._holds_code)
         self._silent = self._out | self.only_ask
 
     def pool(self, weights: Mapping[str, float], limit: int) -> Rows:
@@ -301,9 +302,11 @@ class ScopeSearch:
     def _is_wanted(self, rows: Rows) -> Mask:
         """Of each passage of a reply, whether it is of the code, or holds a name of it, that the query asks for."""
         self._table.read(rows.tolist())
-        passages = map(self._table.passage, rows.tolist())
-        wanted = (self._code.is_in(each.message.text, each.start, each.stop) for each in passages)
-        return np.fromiter(wanted, np.bool_, len(rows))
+        return np.fromiter(map(self._is_of_code, rows.tolist()), np.bool_, len(rows))
+
+    def _holds_code(self, row: int) -> bool:
+        passage = self._table.passage(row)
+        return self._code.is_in(passage.message.text, passage.start, passage.stop)
 
     @cached_property
     def _words(self) -> Words:

@@ -118,7 +118,12 @@ def holding(table: PassageTable, most: int | None = None) -> list[int]:
         table: the passages.
         most: how many of those that came last are looked at; as many as there is time for unless given.
     """
-    return standing_rows(table, _in_time(table, _standing(table)[-most:]) if most else _looked_at(table))
+
+    def found() -> Rows:
+        rows = _in_time(table, _standing(table)[-most:]) if most else _looked_at(table)
+        return np.array(standing_rows(table, rows), dtype=np.int64)
+
+    return table.once(f"holding {most}", found).tolist()
 
 
 def _standing(table: PassageTable) -> Rows:
@@ -143,8 +148,13 @@ def _telling(table: PassageTable, asked: Attribute) -> list[int]:
 
 def instructions(table: PassageTable) -> list[int]:
     """The rows that say how every answer is to be, the newest first, those that name a condition last; a few."""
-    rows = np.flatnonzero((table.stands == _INSTRUCTION) & (table.memory >= 0) & (table.latest > 0))
-    return unconditional_first(table, standing_rows(table, _in_time(table, rows[-_INSTRUCTIONS:])))
+
+    def found() -> Rows:
+        rows = np.flatnonzero((table.stands == _INSTRUCTION) & (table.memory >= 0) & (table.latest > 0))
+        wanted = standing_rows(table, _in_time(table, rows[-_INSTRUCTIONS:]))
+        return np.array(unconditional_first(table, wanted), dtype=np.int64)
+
+    return table.once("instructions", found).tolist()
 
 
 def standing_statements(table: PassageTable) -> list[tuple[Passage, Standing]]:

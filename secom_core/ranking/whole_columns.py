@@ -53,67 +53,67 @@ class WholeColumns(Columns):
 
         A question that was asked before is as near to the query as can be, and answers nothing.
         """
-        return self._once("only_ask", self._only_ask)
+        return self.once("only_ask", self._only_ask)
 
     @property
     def findable(self) -> Mask:
         """Whether each row may be found: it is of a memory, and was not said again later."""
-        return self._once("findable", lambda: (self.memory >= 0) & (self.latest > 0))
+        return self.once("findable", lambda: (self.memory >= 0) & (self.latest > 0))
 
     @property
     def of_users(self) -> Mask:
         """Whether each row is what a user says to an assistant."""
-        return self._once("of_users", lambda: self.kind == SAID_BY_USER)
+        return self.once("of_users", lambda: self.kind == SAID_BY_USER)
 
     @property
     def neighbours(self) -> Reals:
         """How many passages stand right beside each row's, two at most."""
-        return self._once("neighbours", self._neighbours)
+        return self.once("neighbours", self._neighbours)
 
     @property
     def odd_before(self) -> Rows:
         """The rows that another stands before than the one before them."""
-        return self._once("odd_before", lambda: self._apart("before", -1))
+        return self.once("odd_before", lambda: self._apart("before", -1))
 
     @property
     def odd_after(self) -> Rows:
         """The rows that another stands after than the one after them."""
-        return self._once("odd_after", lambda: self._apart("after", 1))
+        return self.once("odd_after", lambda: self._apart("after", 1))
 
     @property
     def before_odd(self) -> Rows:
         """The rows before those of `odd_before`."""
-        return self._once("before_odd", lambda: self.at(self.odd_before).before)
+        return self.once("before_odd", lambda: self.at(self.odd_before).before)
 
     @property
     def after_odd(self) -> Rows:
         """The rows after those of `odd_after`."""
-        return self._once("after_odd", lambda: self.at(self.odd_after).after)
+        return self.once("after_odd", lambda: self.at(self.odd_after).after)
 
     @property
     def has_repeats_or_gaps(self) -> bool:
         """Whether any row repeats another's words, or is empty."""
-        return bool(self._once("odd_source", lambda: self._apart("source", 0)).size)
+        return bool(self.once("odd_source", lambda: self._apart("source", 0)).size)
 
     @property
     def memories(self) -> int:
         """The number after the last that a row's memory has."""
-        return int(self._once("memories", lambda: np.array([self.memory.max(initial=-1) + 1]))[0])
+        return int(self.once("memories", lambda: np.array([self.memory.max(initial=-1) + 1]))[0])
 
     @property
     def turn_terms(self) -> Reals:
         """How many terms the turn has that begins at each row, 0 where none does."""
-        return self._once("turn_terms", lambda: self._terms_by(self.head))
+        return self.once("turn_terms", lambda: self._terms_by(self.head))
 
     @property
     def session_terms(self) -> Reals:
         """How many terms each session has, by its number."""
-        return self._once("session_terms", lambda: self._terms_by(self.session))
+        return self.once("session_terms", lambda: self._terms_by(self.session))
 
     @property
     def days(self) -> Ints:
         """The first and the last day on which anything was said, where that is known."""
-        return self._once("days", lambda: _ends(self.day[self.day > 0]))
+        return self.once("days", lambda: _ends(self.day[self.day > 0]))
 
     @property
     def years(self) -> range:
@@ -134,7 +134,7 @@ class WholeColumns(Columns):
     def _terms_by(self, groups: Rows) -> Reals:
         return np.asarray(np.bincount(np.maximum(groups, 0), weights=self.terms), dtype=np.float64)
 
-    def _once(self, name: str, made: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    def once(self, name: str, made: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """What is made of columns whole, for the next query too, until rows come or go."""
         if name not in self._made:
             self._made[name] = made()

@@ -7,8 +7,9 @@ from bisect import bisect_right
 from collections.abc import Callable
 from functools import cache, partial
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
+from .kept import Kept
 from .passages import blocks
 from .patterns import regex
 from .terms import terms
@@ -16,6 +17,9 @@ from .wording import folded_case, is_signed, signs, wording
 
 _LONGEST: Final = 300
 """How many characters a question for code has at most."""
+
+_KEPT: Final = 1_000_000
+"""How long the texts may be together of which it is kept where their code is."""
 
 _ABOVE: Final = 120
 """How many characters before a block of code are looked at for what it is called."""
@@ -144,9 +148,9 @@ def holding_any(names: list[str]) -> Callable[[str], bool]:
     """Whether a text holds one of the names, as a word of its own; of no names, none does."""
     if not names:
         return lambda text: False
-    alike = "|".join(map(re.escape, names))
-    found = re.compile(rf"(?<![A-Za-z0-9_])(?:{alike})(?![A-Za-z0-9_])")
-    return lambda text: found.search(text) is not None
+    alike, listed = "|".join(map(re.escape, names)), tuple(names)
+    found = regex(rf"(?<![A-Za-z0-9_])(?:{alike})(?![A-Za-z0-9_])")
+    return lambda text: is_signed(text, listed) and found.search(text) is not None
 
 
 def code_edges(text: str) -> list[int]:
@@ -165,14 +169,30 @@ def asked_edges(text: str, query: str) -> list[int]:
         text: the text.
         query: the question.
     """
-    edges, words = code_edges(text), terms(query, language="english")
-    named = [
-        place
+    words = set(terms(query, language="english"))
+    blocks_of_code = _code_in(text)
+    named = [each for each in blocks_of_code if not each.called.isdisjoint(words)]
+    return [place for each in named or blocks_of_code for place in (each.start, each.stop)]
+
+
+class _Code(NamedTuple):
+    """A block of code, and the terms of what it is called."""
+
+    start: int
+    stop: int
+    called: frozenset[str]
+
+
+def _blocks_of_code(text: str) -> tuple[_Code, ...]:
+    edges = code_edges(text)
+    return tuple(
+        _Code(start, stop, frozenset(terms(_label(text, start), language="english", in_parts=True)))
         for start, stop in zip(edges[::2], edges[1::2], strict=True)
-        if not set(terms(_label(text, start), language="english", in_parts=True)).isdisjoint(words)
-        for place in (start, stop)
-    ]
-    return named or edges
+    )
+
+
+# Of a reply that is found by one question, the next ones find something too.
+_code_in: Final[Kept[str, tuple[_Code, ...]]] = Kept(_blocks_of_code, characters=_KEPT)
 
 
 def _label(text: str, start: int) -> str:
@@ -214,7 +234,7 @@ class CodeAsked:
         What may be the name of a type, or of anything, such as "YouTube", counts in code only.
         """
         part = text[start:stop]
-        if self._named(part) or (self.by_kind and _INLINE.search(part) is not None):
+        if self._named(part) or (self.by_kind and "`" in part and _INLINE.search(part) is not None):
             return True
         # A long reply has many parts, and is read once.
         return (self.by_kind or self._typed(part)) and is_code(self._edges(text), start, stop)
