@@ -17,7 +17,9 @@ def wording(phrases: str = "", *, anywhere: str = "") -> re.Pattern[str]:
         phrases: what begins and ends where words do.
         anywhere: what may stand within a word, as in scripts without spaces.
     """
-    bounded = [rf"\b(?:{each})\b" for each in _alternatives(phrases)]
+    words = _alternatives(phrases)
+    # One edge for all of them: a rule is tried at every character, and most begin no word.
+    bounded = [rf"\b(?:{'|'.join(words)})\b"] if words else []
     return regex("|".join([*bounded, *_alternatives(anywhere)]), re.I)
 
 
