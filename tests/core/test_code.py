@@ -8,6 +8,7 @@ import pytest
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
+from secom_core.text import code
 from secom_core.text.code import CodeAsked, asks_for_code, code_edges, holding_any, identifiers, is_code, type_names
 
 ANN = ("acme", "ann")
@@ -135,6 +136,22 @@ def test_a_command_within_a_line_is_code_where_code_is_asked_for() -> None:
     asked, other = CodeAsked("What's the command to build it?"), CodeAsked("What did build_all do?")
     assert [each.is_in(text, 0, 15) for each in (asked, other)] == [True, False]
     assert not asked.is_in(text, 16, len(text))
+
+
+def test_where_the_code_of_a_reply_is_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counting(text: str) -> list[int]:
+        read.append(text)
+        return code_edges(text)
+
+    monkeypatch.setattr(code, "code_edges", counting)
+    text = "## Makefile\n```make\nall:\n```\n\n## Dockerfile\n```docker\nFROM scratch\n```\nThat is all.\n"
+    makefile, dockerfile = text.index("all:"), text.index("FROM")
+    for query, is_in in (("Show me the Makefile.", (True, False)), ("Show me the Dockerfile.", (False, True))):
+        asked = CodeAsked(query)
+        assert tuple(asked.is_in(text, at, at + 3) for at in (makefile, dockerfile)) == is_in
+    assert read == [text]
 
 
 def test_a_name_is_held_as_a_whole() -> None:

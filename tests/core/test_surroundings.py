@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from secom_core.bank import MemoryBank
 from secom_core.memory import Recall
-from secom_core.ranking.passage_table import PassageTable
+from secom_core.ranking import Candidate, ScopeIndex, surroundings
+from secom_core.ranking.passage_table import PassageTable, Rows
 from secom_core.text.terms import count_tokens
 
 SCOPE = ("acme", "alice")
@@ -471,3 +472,40 @@ def test_the_answer_to_a_question_asked_before_comes_before_what_hardly_has_to_d
         messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]
         bank.remember(SCOPE, messages, session="gateway", at=AT + timedelta(days=3), close=True)
         assert "X-Acme-Tenant" in bank.recall(SCOPE, asked, token_budget=400).text
+
+
+def test_what_holds_is_looked_for_once_until_something_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    real = surroundings.standing_rows
+
+    def counting(table: PassageTable, rows: list[int]) -> list[int]:
+        looked.append(len(rows))
+        return real(table, rows)
+
+    monkeypatch.setattr(surroundings, "standing_rows", counting)
+    with MemoryBank.open() as bank:
+        told(bank, "Always answer in French.", "I live in Ghent.", session="one")
+        shown = [bank.recall(SCOPE, query, token_budget=300).text for query in ("The shipyard?", "A warm grey?")]
+        assert all("in French" in each for each in shown)
+        before = len(looked)
+        bank.recall(SCOPE, "Which train?", token_budget=300)
+        assert len(looked) == before
+        new = told(bank, "Always answer in rhymes.", session="two", day=1)
+        assert "in rhymes" in bank.recall(SCOPE, "Which train?", token_budget=300).text
+        assert len(looked) > before
+        bank.forget(SCOPE, turn_ids=new)
+        assert "in rhymes" not in bank.recall(SCOPE, "Which train?", token_budget=300).text
+
+
+def test_what_stands_around_the_finds_is_made_together(week: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    real = ScopeIndex._made
+
+    def counting(index: ScopeIndex, rows: Rows, *given: Any) -> list[Candidate]:
+        made.append(len(rows))
+        return real(index, rows, *given)
+
+    monkeypatch.setattr(ScopeIndex, "_made", counting)
+    assert len(week.recall(SCOPE, "The cello?", token_budget=2000).hits) > 6
+    assert sum(made) > 12
+    assert len(made) < 6
