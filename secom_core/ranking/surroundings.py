@@ -123,7 +123,7 @@ def holding(table: PassageTable, most: int | None = None) -> list[int]:
         rows = _in_time(table, _standing(table)[-most:]) if most else _looked_at(table)
         return np.array(standing_rows(table, rows), dtype=np.int64)
 
-    return table.once(f"holding {most}", found).tolist()
+    return list(map(int, table.once(f"holding {most}", found)))
 
 
 def _standing(table: PassageTable) -> Rows:
@@ -154,7 +154,7 @@ def instructions(table: PassageTable) -> list[int]:
         wanted = standing_rows(table, _in_time(table, rows[-_INSTRUCTIONS:]))
         return np.array(unconditional_first(table, wanted), dtype=np.int64)
 
-    return table.once("instructions", found).tolist()
+    return list(map(int, table.once("instructions", found)))
 
 
 def standing_statements(table: PassageTable) -> list[tuple[Passage, Standing]]:
