@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import TIMEOUT_MAX
 from typing import Any, Final, ParamSpec, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, Table, inspect
+from sqlalchemy import Connection, Engine, Table, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..conversation import Scope
@@ -23,6 +23,8 @@ from .cipher import Cipher
 from .driver import found_at_once, found_in
 from .glances import as_given
 from .log_syncing import sync_log
+from .outgrown import outgrown
+from .places import shown_url
 from .reasons import LOCK_TIMEOUT, Contended, kind_of
 from .rows import scope_key
 from .transactions import BUSY_MS, Asked, Begin, begun, connected, wait_at_most
@@ -44,11 +46,6 @@ def leave_connections(engine: Engine) -> None:
 
 
 _until: ContextVar[float] = ContextVar("until", default=math.inf)
-
-
-def shown_url(url: URL) -> str:
-    """The URL of a database without the password."""
-    return str(url._replace(password=None))
 
 
 @contextmanager
@@ -96,6 +93,8 @@ class Database:
         self._engine, self._begin, self.cipher, self.busy_timeout = engine, begin, cipher or Cipher(), busy_timeout
         self.is_closed = self._torn = False
         """Whether it was closed for good."""
+        self.schema: int | None = None
+        """The schema that its tables had when it was opened."""
         self.forgotten_in_log = False
         """Whether the write-ahead log still holds what was forgotten, because somebody reads it."""
         # A database in memory lives in a single connection.
@@ -292,8 +291,10 @@ class Database:
         state = getattr(original, "sqlstate", None)
         if locked or (state == LOCK_TIMEOUT and time.monotonic() >= until):
             return self._locked(until)
+        newer = outgrown(self._engine, self.schema, error, self._place)
         operational = None if self.is_sqlite else self._engine.dialect.loaded_dbapi.OperationalError
-        return kind_of(original, operational, is_sure)(f"the store at {self._place} {self.cipher.reason(error)}")
+        kind = kind_of(original, operational, is_sure)
+        return newer or kind(f"the store at {self._place} {self.cipher.reason(error)}")
 
     def _locked(self, until: float, *, here: bool = False) -> StoreLocked:
         """Why nothing was written until then, and what helps; ``here``: a thread of this process holds the lock."""

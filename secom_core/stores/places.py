@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from sqlalchemy import URL
+
 from ..errors import InvalidInput, shorten
 from ..text.patterns import regex
 
@@ -57,3 +59,8 @@ def file_at(where: str | Path) -> Path:
         raise InvalidInput(
             f"{shorten(text)} begins with a user whom this machine does not know; give the full path"
         ) from error
+
+
+def shown_url(url: URL) -> str:
+    """The URL of a database without the password."""
+    return str(url._replace(password=None))

@@ -9,8 +9,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from ..errors import InvalidInput, MissingExtra, StoreError
-from .database import shown_url
-from .places import is_postgres
+from .places import is_postgres, shown_url
 from .sql import SqlStore
 from .transactions import Asked
 

@@ -365,6 +365,26 @@ def test_a_bank_of_a_later_version_is_refused_and_left_alone(place) -> None:
         assert tables_of(store) == before
 
 
+def test_a_process_whose_bank_is_upgraded_under_it_says_so_and_writes_nothing(place) -> None:
+    def renames(connection: Connection) -> None:
+        connection.exec_driver_sql("ALTER TABLE messages RENAME COLUMN text TO what")
+
+    told = f"was upgraded to schema {LAST + 1} while this process, which knows {VERSION}, had it open"
+    with opened(place) as store, MemoryBank(store) as bank:
+        bank.remember(ANN, [("user", "I moved to Ghent.")], session="s1")
+        with opened(place, (*STEPS, *MORE, renames)):
+            pass
+        for call in (
+            lambda: bank.remember(ANN, [("user", "I moved to Lyon.")], session="s1"),
+            lambda: bank.turns(ANN, "s1"),
+            lambda: bank.remember(BOB, [("user", "I moved to Porto.")], session="s1"),
+        ):
+            with pytest.raises(SchemaTooNew, match=told):
+                call()
+    with opened(place, (*STEPS, *MORE, renames)) as store:
+        assert len(rows_of(store)["messages"]) == 1
+
+
 def test_an_encrypted_bank_walks_them_too(tmp_path) -> None:
     pytest.importorskip("sqlcipher3", reason="the extra 'encrypted' is not installed")
     path = tmp_path / "bank.db"

@@ -67,6 +67,7 @@ def migrate(database: Database, steps: Sequence[Step] | None = None) -> None:
     with database.transaction(write=False) as connection:
         missing = _missing(connection, steps)
     if not missing:
+        database.schema = len(steps)
         return
     with database.transaction(migrating=True) as connection:
         # Another process may have walked them while this one waited.
@@ -74,6 +75,7 @@ def migrate(database: Database, steps: Sequence[Step] | None = None) -> None:
             steps[number - 1](connection)
             connection.execute(insert(_VERSIONS).values(version=number))
         _check_references(connection)
+    database.schema = len(steps)
 
 
 def version_of(connection: Connection) -> int:
