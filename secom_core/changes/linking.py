@@ -28,9 +28,13 @@ _TITLE: Final = regex(
 )
 _UNITS: Final = frozenset(
     "s ms sec second minut min hour kb mb gb tb px sekund stund segund hor heur mg mcg ml kg lb lbs "
-    "old alt tall lang hoch キロ 킬로 公斤 公里 岁 살이".split()
+    "old alt tall lang hoch km キロ 킬로 公斤 公里 岁 살이".split()
 )
 """Head words of units of measure, and of what is measured: two things that have one have nothing in common by that."""
+_STATISTICS: Final = frozenset(
+    "averag mean median maxim max minim min peak total durchs mittel mittle hochst gesamt promed medi moyenn".split()
+)
+"""Head words of which of several numbers of a thing is told: two of them are two things, and one alone tells little."""
 _MOSTLY: Final = 2 / 3
 """Which share of the head words is less than enough where either statement has others of its own."""
 
@@ -92,7 +96,7 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
     """What the later statement says of the earlier one; nothing where they are of different things."""
     if newer.owner != older.owner or newer.is_other != older.is_other:
         return None
-    if newer.is_planned:
+    if newer.is_planned and not (older.is_planned and "changed" in newer.cues):
         return None
     if not older.is_planned and _slot_changed(older, newer):
         return Link(older, newer, "changed", _UNLIKE)
@@ -102,6 +106,8 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
     compared = older.values[pair[0]] | newer.values[pair[1]] if pair is not None else frozenset()
     if pair is not None and pair[0].value == pair[1].value and not pair[0].value.isascii() and "ended" in newer.cues:
         compared = frozenset()  # Katakana are names and words alike: what both name is what has ended.
+    if pair is not None and not older.heads.keys() & newer.heads.keys() <= _UNITS:
+        compared |= _UNITS
     shared = sorted((older.heads.keys() & newer.heads.keys()) - compared)
     score = sum(weigh(head) * min(older.heads[head], newer.heads[head]) for head in shared)
     named = _named_old(older, newer)
@@ -135,7 +141,11 @@ def _kind(
     older: Statement, newer: Statement, pair: tuple[Value, Value] | None, named: bool, score: float, share: float
 ) -> Cue | None:
     differs = pair is not None and not is_same(pair[0].value, pair[1].value)
-    if older.is_planned and not (differs and pair is not None and pair[0].sort != "name" and newer.is_of_plan):
+    if older.is_planned and not (differs and pair is not None and pair[0].sort != "name"):
+        return None
+    if older.is_planned and not newer.is_of_plan and (newer.is_weak or share < _MOSTLY or score < _UNLIKE):
+        return None
+    if newer.is_planned and share < _MOSTLY:
         return None
     if pair is None or not differs:
         if "confirmed" in newer.cues and pair is not None:
@@ -143,7 +153,9 @@ def _kind(
         # What somebody never did cannot end.
         may_end = not older.is_never and "ended" not in older.cues
         ends = may_end and "ended" in newer.cues and all(value.sort == "name" for value in newer.values)
-        return "ended" if ends and share >= _HALF else None
+        # "I sold my mugs at the market" ends no market.
+        speaks_of_it = score >= _SHARE * _size(newer, frozenset())
+        return "ended" if ends and share >= _HALF and speaks_of_it else None
     if "corrected" in newer.cues:
         return "corrected"
     # Other units are often of other things, such as the timeouts of two servers.
@@ -197,8 +209,11 @@ def are_apart(older: Statement, newer: Statement, sort: str, share: float = 1.0)
         return True
     if sort != "name" and _are_of_others(older, newer):
         return True
+    one, other = _STATISTICS & older.heads.keys(), _STATISTICS & newer.heads.keys()
+    if one and other and not one & other:
+        return True
     ours, theirs = (
-        {head for head, weight in one.heads.items() if weight == 1 and head not in other.heads} - _UNITS
+        {head for head, weight in one.heads.items() if weight == 1 and head not in other.heads} - _UNITS - _STATISTICS
         for one, other in ((older, newer), (newer, older))
     )
     return bool(ours and theirs) and share <= _MOSTLY

@@ -1,0 +1,55 @@
+"""Changes as they are told in passing: in a subordinate clause, with a plan beside, or of some of several things."""
+
+from __future__ import annotations
+
+import pytest
+
+from secom_core.changes import links_of, statements_of
+
+
+def kinds(older: str, newer: str) -> list[str]:
+    """The kinds of the links from a later message to an earlier one."""
+    return [link.kind for link in links_of(statements_of(newer), statements_of(older), lambda _: 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I plan to interview 12 nurses.", "I now plan to interview 18 nurses, so the work has to be spread."),
+        ("We want to stay in Hallstatt for 3 nights.", "We've extended the stay in Hallstatt to 5 nights."),
+        ("We want to invite 40 guests to the wedding.", "We've cut the guest list of the wedding to 30 guests."),
+        ("Nous voulons inviter 40 personnes au mariage.", "Nous avons réduit la liste à 30 personnes pour le mariage."),
+        (
+            "The memory limit of my worker pods is at 512MB and they get killed.",
+            "I want help, as I had to change the memory limit of my worker pods to 1GB with the team.",
+        ),
+    ],
+)
+def test_a_plan_that_changed_and_amounts_in_another_unit(older: str, newer: str) -> None:
+    assert kinds(older, newer) == ["changed"]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I plan to run 3 times a week.", "I now plan to swim 2 times a week as well."),
+        ("We plan to hire 2 designers in spring.", "We now plan to hire 4 developers in autumn."),
+        ("We want to stay in Graz for 3 nights.", "We've extended the stay in Linz to 5 nights."),
+        ("I want to lose 5 kg and go to the sea.", "I've now lost 2 kg."),
+        # Only a unit and a general word in common.
+        ("The upload limit is 10MB.", "I raised the memory limit to 25MB."),
+        ("The session timeout is 30 minutes.", "I have raised the cache timeout to 60 minutes."),
+        # Two numbers of one thing.
+        (
+            "The average response time of my search API is around 220ms.",
+            "The maximum response time of my search API is currently 900ms.",
+        ),
+        # What is named beside what has ended goes on.
+        (
+            "El mercado se ha aplazado al 20 de junio.",
+            "El año pasado vendí mis tazas en el mercado de artesanía de Gijón y se acabaron.",
+        ),
+    ],
+)
+def test_another_plan_unit_or_number_changes_nothing(older: str, newer: str) -> None:
+    assert kinds(older, newer) == []
