@@ -34,6 +34,7 @@ from .cues import (
     Cue,
     without_quotes,
 )
+from .dull import DULL
 from .slots import SLOT, slot_values
 from .values import MONTHS, Value, has_number, values_of
 
@@ -50,9 +51,9 @@ _GIVEN: Final = (
 )
 """Before what a question takes for granted."""
 _CLAUSE: Final = regex(
-    r"(?:, (?!\d{4}\b)|; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, )"
+    r"(?:(?<!\b[Jj]etzt)(?<!\b[Nn]un), (?!\d{4}\b)|; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, )"
     r"(?:(?:and|but|so|und|aber|y|pero|et|mais|donc) )?"
-    rf"(?P<lead>{_GIVEN})?|(?: (?P<since>{_GIVEN}))"
+    rf"(?P<lead>{_GIVEN})?|(?<!\b[Jj]etzt,)(?<!\b[Nn]un,)(?: (?P<since>{_GIVEN}))"
 )
 _MINE: Final = wording(
     r"""
@@ -79,8 +80,10 @@ _DENIED: Final = regex(
 _LEFT_FOR: Final = regex(r" ?(?:[\w-]+ )?(?:to|up to|down to|auf|a|hasta|à|au)\b|.{0,4}(?:到|至|改|成|为)", re.I)
 _KANA: Final = regex("[\u3041-\u309f]")
 _HANGUL: Final = regex("[\uac00-\ud7a3]")
-_ELIDED: Final = regex(r"\b[cdjlmnst]['’](?=[^\W\d_])", re.I)
-"""French articles and pronouns before a vowel, where the text is too short to show its language."""
+_ELIDED: Final = regex(r"\b[cdjlmnst]['’](?=[^\W\d_])|\bmerci\b", re.I)
+"""French articles and pronouns before a vowel, where the text is too short to show its language; and a thanks, which
+as a head word is that of "mercado"."""
+_AND: Final = regex(r"\b(?:and|but|und|aber|y|pero|et|mais)\b", re.I)
 _NO_WORD: Final = regex("[\u3041-\u309f]{1,2}|[^\u4e00-\u9fff]")
 """A letter, or what is mostly the end of a Japanese word."""
 _EASTERN: Final = regex("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
@@ -98,42 +101,6 @@ _NO_LABEL: Final = wording(
 """What stands before a number that names nothing: "pay 900"."""
 _RELATIVE: Final = wording(anywhere=r"^(?:which|who|that|it|die|der|das|welche[rs]?|que|qui)\b")
 """How a clause begins that speaks of what stands in the one before it."""
-_DULL: Final = frozenset(
-    """
-    어요 에요 해요 예요 이에 니다 습니 아요 이야 지금 이제 요즘 하고 있어
-    었어 았어 으로 에서 에는 까지 부터 现在 以后 今は 还是 已经 我们 每天
-    每周 一个 ました です でし した だっ った いや 是 이고 는데 라고 다고
-    께서 대요 네요 지만 아니 미안 죄송 잠깐
-    了
-    ab wurd wird sind ist auf den sie hab hem hemos som somos son seremo ere vamos llev th
-    """.split()
-) | frozenset(
-    terms(
-        """now new still anymore goes get got go going went say said tell told know think thing really just also back
-        want need like make made take took good great today yesterday week month year day time last next ago actually
-        sorry correction try trying help use using much lot recently currently change changed switch moved increase
-        improve reach update adjust instead longer hey yeah wow thanks oh happy love course natural obvious lol haha""",
-        language="english",
-    )
-    + terms(
-        "jetzt nun neu gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens natürlich klar "
-        "woche monat jahr betragen beträgt belaufen beläuft",
-        language="german",
-    )
-    + terms(
-        """january february march april may june july august september october november december januar februar märz mai
-        juni juli oktober dezember enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre
-        diciembre""",
-        language="english",
-    )
-    + terms("ahora nuevo hoy ayer ya todavía semana mes año decir ir hacer bueno aquí claro", language="spanish")
-    + terms(
-        "maintenant désormais nouveau nouvelle aujourd'hui hier encore déjà toujours semaine mois année ici fois "
-        "janvier février avril juin juillet août septembre octobre novembre décembre pardon désolé merci",
-        language="french",
-    )
-)
-"""What most statements of a change hold, whatever they are about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,11 +298,17 @@ def _is_left(clause: str, value: Value) -> bool:
 
 
 def _is_planned(clause: str, values: list[Value], language: str) -> bool:
-    """Whether a clause tells what is meant to be; in English, what is named before the verb is there already."""
+    """Whether a clause tells what is meant to be.
+
+    What is named before "and I want to" is there already, and in English all that is named before the verb.
+    """
     found = PLANNED.search(clause)
     if found is None:
         return False
-    return not (language == "english" and found[0].isascii() and values and values[0].start < found.start())
+    if language == "english" and found[0].isascii() and values and values[0].start < found.start():
+        return False
+    told = (value for value in values if value.sort != "name")
+    return not any(_AND.search(clause, value.stop, found.start()) for value in told)
 
 
 def _owner(found: str) -> str:
@@ -366,7 +339,7 @@ def _heads(clause: str, values: list[Value], language: str, is_repair: bool = Fa
         clause = rule.sub(_without_cue, clause)
     found = [*terms(_ELIDED.sub(" ", _EASTERN.sub(" ", clause)), language=language), *_eastern_heads(one_way(clause))]
     # Cut, as a short text may be taken for one of another language, whose endings are others.
-    return list(dict.fromkeys(_cut(each) for each in found if each not in _DULL and not _NO_WORD.fullmatch(each)))
+    return list(dict.fromkeys(_cut(each) for each in found if each not in DULL and not _NO_WORD.fullmatch(each)))
 
 
 def _cut(term: str) -> str:

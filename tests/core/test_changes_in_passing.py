@@ -53,3 +53,34 @@ def test_a_plan_that_changed_and_amounts_in_another_unit(older: str, newer: str)
 )
 def test_another_plan_unit_or_number_changes_nothing(older: str, newer: str) -> None:
     assert kinds(older, newer) == []
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (
+            "El alquiler es de 700 euros y quiero ahorrar.",
+            "El alquiler ha subido a 760 euros, así que gasto menos.",
+        ),
+        ("Mon cours de piano est le mardi et je veux m'y préparer.", "Mon cours de piano est maintenant le jeudi."),
+        (
+            "Der Vortrag ist am 4. Juni und ich möchte ihn noch kürzen.",
+            "Der Vortrag wurde auf den 11. Juni verschoben, also habe ich Zeit.",
+        ),
+    ],
+)
+def test_what_is_told_beside_a_plan_is_so_already(older: str, newer: str) -> None:
+    assert kinds(older, newer) == ["changed"]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Je cours 20 km par semaine depuis mai.", "Puisque je cours désormais 30 km par semaine, faut-il du repos ?"),
+        ("Mein Kurs hat 12 Teilnehmer.", "Jetzt, da mein Kurs 17 Teilnehmer hat, brauche ich einen größeren Raum."),
+        ("Der Verein hat 140 Mitglieder.", "Jetzt, wo der Verein 165 Mitglieder hat, brauchen wir eine Halle."),
+        ("El mercado es el 6 de junio.", "Puesto que el mercado se ha aplazado al 20 de junio, tengo tiempo."),
+    ],
+)
+def test_a_conjunction_is_nothing_that_a_statement_is_about(older: str, newer: str) -> None:
+    assert kinds(older, newer) == ["changed"]
