@@ -101,8 +101,10 @@ _PATTERNS: Final = tuple(
         ),
         (
             "",
-            r"\b\d+ (?:of (?:them|these|those|us|which|you|the)|davon|de (?:ell[oa]s|es[oa]s))\b",
+            r"\b\d+ (?:of (?:them|these|those|us|which|you|the(?! (?:\d+ )?(?:[a-z]+ ){0,2}[a-z]{3,}s\b))|davon"
+            r"|de (?:ell[oa]s|es[oa]s))\b",
         ),
+        ("", r"(?<=\d )of (?:the|my|our) \d+(?= (?:[a-z]+ ){0,2}[a-z]{3,}s\b)"),
         (
             "",
             r"\b(?:last|this past|letzten?|el pasado) \w+|\b\w+ derni(?:er|ère)\b"
@@ -155,10 +157,10 @@ _UNIT: Final = regex(r"[\s-]*([^\W\d_\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]+)"
 _SHORT_UNITS: Final = frozenset({"ms", "s"})
 """Units that are no plural of anything, though they end like one."""
 _PLURAL: Final = regex(
-    r"(?: (?!(?:of|for|to|in|on|at|per|by|and|or|de|en|von|und|y|et|pour|par|du|des|au)\b)[a-z]+){0,2}"
+    r"(?: (?:of (?:the|my|our)(?: \d+)?|de (?:l[oa]s|mis|mes)|des))?(?: (?!(?:of|for|to|in|on|at|per|by|and|or|de|en|von|und|y|et|pour|par|du|des|au)\b)[a-z]+){0,2}"
     r" ([a-z]{3,}(?<!s)s)\b"
 )
-"""The noun that is counted, behind what is said of it: "12 new probability problems"."""
+"""The noun that is counted, behind what is said of it: "12 new probability problems", "4 of the modules"."""
 _HAN_UNIT: Final = regex(
     r"\s?(公斤|毫克|キロ|ミリグラム|킬로|밀리그램|(?![ぁ-ん了的吗呢吧이에예의은는을를로으도])[\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3])"
 )

@@ -84,3 +84,27 @@ def test_what_is_told_beside_a_plan_is_so_already(older: str, newer: str) -> Non
 )
 def test_a_conjunction_is_nothing_that_a_statement_is_about(older: str, newer: str) -> None:
     assert kinds(older, newer) == ["changed"]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I've finished 4 of the modules.", "I've now finished 6 of the modules of the cloud course."),
+        ("I've read 2 of the 8 reports so far.", "I've read 5 of the 8 reports by now."),
+        ("J'ai lu 3 des chapitres.", "J'ai maintenant lu 8 des chapitres."),
+    ],
+)
+def test_some_of_several_things_are_counted(older: str, newer: str) -> None:
+    assert kinds(older, newer) == ["changed"]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I've finished 3 of the chapters of the book.", "I've now finished 7 of the exercises in the physics course."),
+        ("I've read 2 of the 8 reports.", "I've written 3 of the 8 reports now."),
+        ("I've read 2 of the reports.", "Now 4 of the reports are late."),
+    ],
+)
+def test_some_of_other_things_are_counted_apart(older: str, newer: str) -> None:
+    assert kinds(older, newer) == []
