@@ -43,17 +43,19 @@ ENDED: Final = wording(
 CHANGED: Final = wording(
     r"""
     now(?!,? (?:I'm|I am|we're|we are|it's|it is) (?:getting|seeing|having|facing|experiencing|trying))
-    from now on|instead of|no longer|these days|nowadays|any ?more
+    from now on|instead|no longer|these days|nowadays|any ?more
     (?:changed|switched|moved|raised|increased|reduced|decreased|lowered|extended|improved|adjusted|bumped)
     (?:rescheduled?|rescheduling|postponed|delayed|slipped|upgraded|replaced|pushed|grown|grew|risen|rose)
     (?:shifted|expanded|shortened|doubled|tripled|halved|dropped|climbed|jumped|fell|fallen|trimmed|revised|boosted)
     (?:supports?|handles?|fits?|allows?|holds?) up to
     (?<!add\s)(?<!adds\s)(?:goes|went|gone|going|moved|up|down) (?:up |down |back )?to|take[sn]? over|took over
     (?:updated?|adjusting|adjust|extend|change|increas\w+|reached)\b.{0,60}\bto
-    (?:cut|brought|brings|scaled|lifted|knocked)\b.{0,60}\bto(?= [$€£]?\d)|(?:brought|moved) forward
+    (?:cut|brought|brings|scaled|lifted|knocked|set|setting)\b.{0,60}\bto(?= [$€£]?\d)|(?:brought|moved) forward
+    (?:told|asked|decided|agreed|allowed) to (?:raise|lower|reduce|bump)\b.{0,60}\bto(?= [$€£]?\d)
+    just (?:hit|reached|passed|crossed)(?= (?:the )?[~$€£]?\d)
     (?:my|our|the) new(?= (?:\w+ ){0,3}(?:is|are)\b)|down to|as of (?:now|today|this \w+)|(?:up|down) from
     currently(?= (?:\w+ ){0,4}[~$€£]?\d)
-    jetzt|nun|inzwischen|mittlerweile|nicht mehr|ab sofort|statt|nur noch
+    jetzt|nun|inzwischen|mittlerweile|nicht mehr|ab sofort|statt|stattdessen|nur noch
     neue[rnsm]?(?= \w+ (?:ist|heißt|sind)\b)|(?:aktuell|derzeit)(?= (?:\w+ ){0,4}[€$]?\d)
     (?:steigt|gestiegen|erhöht|gesenkt|geändert|gewechselt|verschoben|umgezogen|verlegt)
     (?:gesunken|aufgestockt|heraufgesetzt|herabgesetzt|vorgezogen|vertagt|verdoppelt|halbiert)
@@ -79,7 +81,10 @@ CHANGED: Final = wording(
     """,
 )
 NOW: Final = wording(
-    "now|nun|jetzt|inzwischen|mittlerweile|currently|ahora|maintenant|désormais",
+    r"""
+    now|instead|stattdessen|nun|jetzt|inzwischen|mittlerweile|currently|ahora|maintenant|désormais
+    (?:set|setting)\b.{0,60}\bto(?= [$€£]?\d)
+    """,
     anywhere=r"现在|今は|今(?=\d)|지금은|지금 |이제",
 )
 """What alone says little: something else of the kind may be so now."""
@@ -170,7 +175,7 @@ SUPPOSED: Final = wording(
 PLANNED: Final = wording(
     r"""
     hop(?:e|ing)|plan(?:s|ning)? to|want(?:s|ed)? to
-    going to|gonna|'ll|will|aim\w*
+    going to(?! (?:the|an?|my|our|his|her|their)\b)|gonna|'ll|will|aim\w*
     need to
     hoffe|plane|möchte|will
     espero|quiero|planeo

@@ -108,3 +108,36 @@ def test_some_of_several_things_are_counted(older: str, newer: str) -> None:
 )
 def test_some_of_other_things_are_counted_apart(older: str, newer: str) -> None:
     assert kinds(older, newer) == []
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I meet my supervisor on Tuesdays.", "We agreed on Thursdays instead for the meetings with my supervisor."),
+        ("I take the pottery class on Fridays.", "I'm going to the pottery class on Saturdays instead."),
+        ("The flight to Oslo leaves at 7:40.", "The airline wrote that the flight to Oslo leaves at 9:15 instead."),
+        (
+            "Unser Training ist dienstags um 18 Uhr.",
+            "Wir haben uns stattdessen auf donnerstags für unser Training geeinigt.",
+        ),
+        ("The session timeout is 30 minutes.", "I have set the session timeout to 60 minutes, as the testers asked."),
+        ("The upload limit is 10MB.", "I was told to raise the upload limit to 25MB, so how do I do that?"),
+        ("I have 120 followers on the blog.", "I just hit 300 followers on the blog and celebrated."),
+    ],
+)
+def test_ways_of_saying_that_something_changed(older: str, newer: str) -> None:
+    assert kinds(older, newer) == ["changed"]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Our stand-up is on Mondays at 9.", "I go to the gym on Wednesdays instead."),
+        ("I drink tea on Mondays.", "I drink coffee on Tuesdays instead."),
+        ("The retry limit is 3 attempts.", "I've set the login limit to 5 attempts."),
+        ("The timeout of the gateway is 30 seconds.", "I've set the timeout of the worker to 60 seconds."),
+        ("I take the pottery class on Fridays.", "My sister takes the pottery class on Saturdays instead."),
+    ],
+)
+def test_the_same_ways_of_other_things(older: str, newer: str) -> None:
+    assert kinds(older, newer) == []
