@@ -50,8 +50,9 @@ CHANGED: Final = wording(
     (?:supports?|handles?|fits?|allows?|holds?) up to
     (?<!add\s)(?<!adds\s)(?:goes|went|gone|going|moved|up|down) (?:up |down |back )?to|take[sn]? over|took over
     (?:updated?|adjusting|adjust|extend|change|increas\w+|reached)\b.{0,60}\bto
-    (?:cut|brought|brings|scaled|lifted|knocked|set|setting)\b.{0,60}\bto(?= [$€£]?\d)|(?:brought|moved) forward
+    (?:cut|brought|brings|scaled|lifted|knocked)\b.{0,60}\bto(?= [$€£]?\d)|(?:brought|moved) forward
     (?:told|asked|decided|agreed|allowed) to (?:raise|lower|reduce|bump)\b.{0,60}\bto(?= [$€£]?\d)
+    (?:I|we|have|has|had|ve|just|already|been|was|is|are) set\b.{0,60}\bto(?= [$€£]?\d)
     just (?:hit|reached|passed|crossed)(?= (?:the )?[~$€£]?\d)
     (?:my|our|the) new(?= (?:\w+ ){0,3}(?:is|are)\b)|down to|as of (?:now|today|this \w+)|(?:up|down) from
     currently(?= (?:\w+ ){0,4}[~$€£]?\d)
@@ -83,7 +84,7 @@ CHANGED: Final = wording(
 NOW: Final = wording(
     r"""
     now|instead|stattdessen|nun|jetzt|inzwischen|mittlerweile|currently|ahora|maintenant|désormais
-    (?:set|setting)\b.{0,60}\bto(?= [$€£]?\d)
+    (?:I|we|have|has|had|ve|just|already|been|was|is|are) set\b.{0,60}\bto(?= [$€£]?\d)
     """,
     anywhere=r"现在|今は|今(?=\d)|지금은|지금 |이제",
 )
@@ -155,7 +156,7 @@ CONFIRMED: Final = wording(
 SUPPOSED: Final = wording(
     r"""
     if|what if|would|could|might|maybe|perhaps|probably|wish
-    thinking of|suppos(?:e|ing)(?! to)|imagine|say (?=(?:the|that|we|it|you|they|I|there)\b.{0,60}\b(?:were|had|was)\b)
+    let's say|thinking of|suppos(?:e|ing)(?! to)|imagine|say (?=(?:the|that|we|it|you|they|I|there)\b.{0,60}\b(?:were|had|was)\b)
     someday|next year|should I|I guess|consider\w*|dream\w*|looking for
     angenommen|gesetzt den fall|stell dir vor|nehmen wir an
     wenn|falls|würde\w*|könnte\w*|vielleicht|nächstes jahr|müssten|wahrscheinlich

@@ -41,7 +41,8 @@ DULL: Final = frozenset(
     )
     + terms(
         "maintenant désormais nouveau nouvelle aujourd'hui hier encore déjà toujours semaine mois année ici fois "
-        "janvier février avril juin juillet août septembre octobre novembre décembre pardon désolé depuis puisque comme vouloir veux veut voulons",
+        "janvier février avril juin juillet août septembre octobre novembre décembre pardon désolé "
+        "depuis puisque comme vouloir veux veut voulons",
         language="french",
     )
 )

@@ -31,9 +31,7 @@ _UNITS: Final = frozenset(
     "old alt tall lang hoch km キロ 킬로 公斤 公里 岁 살이".split()
 )
 """Head words of units of measure, and of what is measured: two things that have one have nothing in common by that."""
-_STATISTICS: Final = frozenset(
-    "averag mean median maxim max minim min peak total durchs mittel mittle hochst gesamt promed medi moyenn".split()
-)
+_STATISTICS: Final = frozenset("averag mean median maxim max minim min durchs mittel hochst promed medi moyenn".split())
 """Head words of which of several numbers of a thing is told: two of them are two things, and one alone tells little."""
 _MOSTLY: Final = 2 / 3
 """Which share of the head words is less than enough where either statement has others of its own."""
@@ -106,7 +104,7 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
     compared = older.values[pair[0]] | newer.values[pair[1]] if pair is not None else frozenset()
     if pair is not None and pair[0].value == pair[1].value and not pair[0].value.isascii() and "ended" in newer.cues:
         compared = frozenset()  # Katakana are names and words alike: what both name is what has ended.
-    if pair is not None and not older.heads.keys() & newer.heads.keys() <= _UNITS:
+    if pair is not None and measure_alike(*pair):
         compared |= _UNITS
     shared = sorted((older.heads.keys() & newer.heads.keys()) - compared)
     score = sum(weigh(head) * min(older.heads[head], newer.heads[head]) for head in shared)

@@ -157,7 +157,8 @@ _UNIT: Final = regex(r"[\s-]*([^\W\d_\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]+)"
 _SHORT_UNITS: Final = frozenset({"ms", "s"})
 """Units that are no plural of anything, though they end like one."""
 _PLURAL: Final = regex(
-    r"(?: (?:of (?:the|my|our)(?: \d+)?|de (?:l[oa]s|mis|mes)|des))?(?: (?!(?:of|for|to|in|on|at|per|by|and|or|de|en|von|und|y|et|pour|par|du|des|au)\b)[a-z]+){0,2}"
+    r"(?: (?:of (?:the|my|our)(?: \d+)?|de (?:l[oa]s|mis|mes)|des))?"
+    r"(?: (?!(?:of|for|to|in|on|at|per|by|and|or|de|en|von|und|y|et|pour|par|du|des|au)\b)[a-z]+){0,2}"
     r" ([a-z]{3,}(?<!s)s)\b"
 )
 """The noun that is counted, behind what is said of it: "12 new probability problems", "4 of the modules"."""
