@@ -156,7 +156,8 @@ CONFIRMED: Final = wording(
 SUPPOSED: Final = wording(
     r"""
     if|what if|would|could|might|maybe|perhaps|probably|wish
-    let's say|thinking of|suppos(?:e|ing)(?! to)|imagine|say (?=(?:the|that|we|it|you|they|I|there)\b.{0,60}\b(?:were|had|was)\b)
+    let's say|thinking of|suppos(?:e|ing)(?! to)|imagine
+    say (?=(?:the|that|we|it|you|they|I|there)\b.{0,60}\b(?:were|had|was)\b)
     someday|next year|should I|I guess|consider\w*|dream\w*|looking for
     angenommen|gesetzt den fall|stell dir vor|nehmen wir an
     wenn|falls|würde\w*|könnte\w*|vielleicht|nächstes jahr|müssten|wahrscheinlich
