@@ -47,21 +47,18 @@ CHANGED: Final = wording(
     (?:changed|switched|moved|raised|increased|reduced|decreased|lowered|extended|improved|adjusted|bumped)
     (?:rescheduled?|rescheduling|postponed|delayed|slipped|upgraded|replaced|pushed|grown|grew|risen|rose)
     (?:shifted|expanded|shortened|doubled|tripled|halved|dropped|climbed|jumped|fell|fallen|trimmed|revised|boosted)
-    (?:supports?|handles?|fits?|allows?|holds?) up to
+    (?:supports?|handles?|fits?|allows?|holds?) up to|just (?:hit|reached|passed|crossed)(?= (?:the )?[~$€£]?\d)
     (?<!add\s)(?<!adds\s)(?:goes|went|gone|going|moved|up|down) (?:up |down |back )?to|take[sn]? over|took over
     (?:updated?|adjusting|adjust|extend|change|increas\w+|reached)\b.{0,60}\bto
     (?:cut|brought|brings|scaled|lifted|knocked)\b.{0,60}\bto(?= [$€£]?\d)|(?:brought|moved) forward
-    (?:told|asked|decided|agreed|allowed) to (?:raise|lower|reduce|bump)\b.{0,60}\bto(?= [$€£]?\d)
-    (?:I|we|have|has|had|ve|just|already|been|was|is|are) set\b.{0,60}\bto(?= [$€£]?\d)
-    just (?:hit|reached|passed|crossed)(?= (?:the )?[~$€£]?\d)
+    (?:(?:told|asked|agreed) to (?:raise|lower)|(?:I|we|have|had|ve|just|been|was|is|are) set)\b.{0,60}\bto(?= [$€£]?\d)
     (?:my|our|the) new(?= (?:\w+ ){0,3}(?:is|are)\b)|down to|as of (?:now|today|this \w+)|(?:up|down) from
     currently(?= (?:\w+ ){0,4}[~$€£]?\d)
     jetzt|nun|inzwischen|mittlerweile|nicht mehr|ab sofort|statt|stattdessen|nur noch
     neue[rnsm]?(?= \w+ (?:ist|heißt|sind)\b)|(?:aktuell|derzeit)(?= (?:\w+ ){0,4}[€$]?\d)
     (?:steigt|gestiegen|erhöht|gesenkt|geändert|gewechselt|verschoben|umgezogen|verlegt)
     (?:gesunken|aufgestockt|heraufgesetzt|herabgesetzt|vorgezogen|vertagt|verdoppelt|halbiert)
-    (?:verlängert|verkürzt|gekürzt|reduziert)
-    doch nicht
+    (?:verlängert|verkürzt|gekürzt|reduziert)|doch nicht
     ahora|ya no|en vez de|en lugar de|sino|al final
     nuev[oa](?= (?:\w+ )?(?:se llama|es)\b)|actualmente(?= (?:\w+ ){0,4}[€$]?\d)
     (?:ha|han|he|hemos|nos ha|me ha)(?: \w+)? (?:subido|bajado|cambiado|aplazado|retrasado|trasladado|mudado)
@@ -84,7 +81,7 @@ CHANGED: Final = wording(
 NOW: Final = wording(
     r"""
     now|instead|stattdessen|nun|jetzt|inzwischen|mittlerweile|currently|ahora|maintenant|désormais
-    (?:I|we|have|has|had|ve|just|already|been|was|is|are) set\b.{0,60}\bto(?= [$€£]?\d)
+    (?:I|we|have|had|ve|just|been|was|is|are) set\b.{0,60}\bto(?= [$€£]?\d)
     """,
     anywhere=r"现在|今は|今(?=\d)|지금은|지금 |이제",
 )
@@ -155,9 +152,8 @@ CONFIRMED: Final = wording(
 )
 SUPPOSED: Final = wording(
     r"""
-    if|what if|would|could|might|maybe|perhaps|probably|wish
-    let's say|thinking of|suppos(?:e|ing)(?! to)|imagine
-    say (?=(?:the|that|we|it|you|they|I|there)\b.{0,60}\b(?:were|had|was)\b)
+    if|what if|let's say|would|could|might|maybe|perhaps|probably|wish
+    thinking of|suppos(?:e|ing)(?! to)|imagine|say (?=(?:the|that|we|it|you|they|I|there)\b.{0,60}\b(?:were|had|was)\b)
     someday|next year|should I|I guess|consider\w*|dream\w*|looking for
     angenommen|gesetzt den fall|stell dir vor|nehmen wir an
     wenn|falls|würde\w*|könnte\w*|vielleicht|nächstes jahr|müssten|wahrscheinlich
