@@ -12,7 +12,8 @@ from ..conversation import Scope, Turn
 from ..derived.scope_states import ScopeState, ScopeStates
 from ..derived.segments import Derivation, searched_texts
 from ..errors import StaleIndex, StoreLocked
-from ..protocols import Statistics
+from ..memory import Memory
+from ..protocols import Statistics, Vectors
 from ..ranking import ScopeIndex
 from ..stores.database import waiting_at_most
 from ..stores.index_blocks import WithoutThem
@@ -285,13 +286,21 @@ class ScopeCache:
         end = memories[-1].turns[-1].index if memories else -1
         # The last turn may have had a reply since, but not once it had settled: it keeps the memory that it is in.
         new = [turn for turn in turns if max(last_turn, settled) <= turn.index <= end]
-        searched = searched_texts(new)
-        texts = [*searched, *(memory.key for memory in memories)]
-        vectors = self._derivation.vectors(row.id, texts) if self._vectors else None
-        count = len(searched)
-        of_turns, of_keys = (vectors[:count], vectors[count:]) if vectors is not None else (None, None)
-        loaded.lacks_vectors |= self._vectors and bool(new) and vectors is None
-        loaded.index.add_turns(new, of_turns)
+        # Mostly the last turn has had none.
+        grown = [turn for turn in new if not loaded.index.indexes.table.holds(turn)]
+        of_turns, of_keys = self._vectors_of(row, grown, memories)
+        loaded.lacks_vectors |= self._vectors and bool(new) and of_keys is None
+        loaded.index.add_turns(grown, of_turns)
         loaded.index.set_memories(row.name, settled, memories, of_keys)
         loaded.kept.sessions.add(row.id)
         loaded.known.note(row.id, new[-1].index if new else last_turn, row.settled)
+
+    def _vectors_of(
+        self, row: SessionRow, turns: Sequence[Turn], memories: Sequence[Memory]
+    ) -> tuple[Vectors | None, Vectors | None]:
+        """The vectors of the passages of a session's turns, and of the keys of its memories."""
+        if not self._vectors or self._derivation.space is None:
+            return None, None
+        searched = searched_texts(turns)
+        vectors = self._derivation.vectors(row.id, [*searched, *(memory.key for memory in memories)])
+        return (vectors[: len(searched)], vectors[len(searched) :]) if vectors is not None else (None, None)

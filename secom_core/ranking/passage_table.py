@@ -99,6 +99,15 @@ class PassageTable(WholeColumns):
             raise KeyError(f"row {row} is empty")
         return found
 
+    def holds(self, turn: Turn) -> bool:
+        """Whether it has the turn just as it is."""
+        rows = self.turn_rows.get(turn.id)
+        if not rows:
+            return False
+        # One that came from disk is read as it is now: its rows may not reach to its end.
+        last, end = self.passage(rows[-1]), (len(turn.messages) - 1, len(turn.messages[-1].text))
+        return (last.place, last.stop) == end and last.turn == turn
+
     def turns_saying(self, words: Iterable[int]) -> list[Turn]:
         """The turn of each passage that says one of these (`secom_core.ranking.repeats.said`)."""
         rows = [row for each in words for row in self.repeats.rows(each)]
