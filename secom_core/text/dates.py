@@ -44,11 +44,8 @@ _NUMBERS: Final = {
 }
 _COUNT: Final = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _SHORT: Final = 200
-_OTHER_WORDS: Final = (
-    *(" der ", " die ", " und ", " ich ", " wir ", " que ", " el ", " en ", " los ", " le ", " la ", " les ", " nous "),
-    *(" che ", " il ", " di ", " um "),
-    *"のはを가이는을에",
-)
+_OTHER_WORDS: Final = frozenset("der die und ich wir que el en los le la les nous che il di um".split())
+_OTHER_LETTERS: Final = tuple("のはを가이는을에")
 """One of these stands in a text of more characters that is in a language other than English and Chinese."""
 _DAYS: Final = {
     **dict.fromkeys(("day", "天"), 1),
@@ -166,6 +163,8 @@ _OTHER_WEEKDAY: Final = regex(
 )
 _OTHER_WEEKDAY_SIGNS: Final = tuple(name for names in _OTHER_WEEKDAYS.values() for name in names)
 _COUNTED: Final = _LAST_WEEKDAY, _OTHER_WEEKDAY, _AGO
+_UNITS: Final = ("day", "night", "morning", "week", "month", "year")
+"""One of these stands in whatever counts days in English."""
 
 
 def calendar_days(year: int, month: int | None = None, day: int | None = None) -> tuple[date, date]:
@@ -301,11 +300,17 @@ def spans(text: str, today: date | None, years: Iterable[int] = ()) -> list[Span
         First and last day of each, as ordinals; each pair once.
     """
     possible = list(years) or ([today.year] if today else [])
-    with_seldom = len(text) <= _SHORT or is_signed(text, _OTHER_WORDS)
+    with_seldom = len(text) <= _SHORT or _is_in_another_language(text)
     found = [*_written(text, possible, (*_SELDOM, *_CALENDAR) if with_seldom else _CALENDAR)]
     if today is not None:
         found += (days for _, days in counted(text, today, with_seldom=with_seldom))
     return list(dict.fromkeys((first.toordinal(), last.toordinal()) for first, last in found))
+
+
+def _is_in_another_language(text: str) -> bool:
+    # Far faster than to look for each of the words.
+    words = text.split(" ")[1:-1]
+    return not _OTHER_WORDS.isdisjoint(words) or (not text.isascii() and is_signed(text, _OTHER_LETTERS))
 
 
 def without_days(text: str) -> str:
@@ -317,13 +322,15 @@ def without_days(text: str) -> str:
 
 
 def _written(text: str, years: list[int], forms: Iterable[_Form]) -> Iterator[tuple[date, date]]:
-    digit = _DIGIT.search(text) is not None
+    digit, named = _DIGIT.search(text) is not None, is_signed(text, _IN_CAPITALS)
     for listed, has_digit, pattern in forms:
-        if (digit or not has_digit) and is_signed(text, listed):
-            for match in pattern.finditer(text):
+        if (digit or not has_digit) and (named if listed is _IN_CAPITALS else is_signed(text, listed)):
+            matches = list(pattern.finditer(text))
+            for match in matches:
                 yield from _dates(match.groupdict(), years)
-            # So that a part of it, such as the year of a date, is not found again.
-            text = pattern.sub(" ", text)
+            if matches:
+                # So that a part of it, such as the year of a date, is not found again.
+                text = pattern.sub(" ", text)
 
 
 def _dates(parts: dict[str, str | None], years: list[int]) -> Iterator[tuple[date, date]]:
@@ -344,6 +351,8 @@ def counted(text: str, today: date, *, with_seldom: bool = True) -> Iterator[tup
     if not 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
         return
     folded = folded_case(text)
+    if not with_seldom and folded.isascii() and not is_signed(folded, _UNITS):
+        return
     for listed, pattern, period, back in (*_RELATIVE, *_SELDOM_RELATIVE) if with_seldom else _RELATIVE:
         if is_signed(folded, listed) and (found := pattern.search(text)):
             yield found, period(today, back)
