@@ -53,6 +53,18 @@ class GrowingPostings:
             entries = self._entries[term] = bytearray()
         entries += _entry(slot << _SLOT_BITS | count)
 
+    def add(self, term: str, slot: int, count: int) -> None:
+        """Note that a slot, which may hold the term already, holds it so much more often."""
+        entries = self._entries.setdefault(term, bytearray())
+        with memoryview(entries).cast("q") as numbers:
+            place = bisect_left(numbers, slot << _SLOT_BITS)
+            is_there = place < len(numbers) and numbers[place] >> _SLOT_BITS == slot
+            if is_there:
+                numbers[place] += count
+        if not is_there:
+            at = place * _ENTRY_BYTES
+            entries[at:at] = _entry(slot << _SLOT_BITS | count)
+
     def discard(self, term: str, slot: int) -> None:
         """Note that the unit of a slot that holds the term has gone; costs the same however many hold it, on average.
 

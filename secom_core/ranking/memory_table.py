@@ -148,6 +148,23 @@ class MemoryTable:
         first = bisect_left(numbers, start, key=lambda number: int(self._columns[1, number]))
         return {self._place(number): number for number in numbers[first:]}
 
+    def longer(self, old: dict[Place, int], places: Sequence[Place], new: Sequence[Memory]) -> dict[Place, int]:
+        """The numbers of those of the old memories that only go on in a new one, by its place; taken out of the old.
+
+        Args:
+            old: numbers of memories of a session, by their places.
+            places: where the new memories are.
+            new: the new memories of the session.
+        """
+        found: dict[Place, int] = {}
+        begun = {place[0]: place for place in old}
+        for place, memory in zip(places, new, strict=True):
+            before = begun.get(place[0])
+            known = self._known.get(old[before]) if before is not None and before[1] <= place[1] else None
+            if before is not None and known is not None and memory.key.startswith(f"{known.key}\n"):
+                found[place] = old.pop(before)
+        return found
+
     def _place(self, number: int) -> Place:
         start, stop, key = self._columns[1:, number].tolist()
         return start, stop, key
@@ -159,7 +176,7 @@ class MemoryTable:
             session: the number of its session.
             place: where it begins and ends, and the digest of its key.
             memory: the memory.
-            number: one that is there and says the same.
+            number: one that is there, and says the same, or begins with the same turn.
 
         Returns:
             Its number.
@@ -170,6 +187,9 @@ class MemoryTable:
             self._columns[:, number] = session, *place
             # One that comes again after a deletion stands before others.
             insort(numbers, number, key=lambda each: int(self._columns[1, each]))
+            self._touch(number)
+        elif self._place(number) != place:
+            self._columns[1:, number] = place
             self._touch(number)
         self._known[number] = memory
         return number

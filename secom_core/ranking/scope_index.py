@@ -15,6 +15,7 @@ from ..conversation import Turn
 from ..errors import InvalidInput
 from ..filters import Joined
 from ..indexes.bm25 import BM25
+from ..indexes.growing_bm25 import GrowingBM25
 from ..indexes.vector import VectorIndex
 from ..memory import HitKind, Memory, Passage, passages_of
 from ..protocols import Statistics, TokenCounter, Vectors
@@ -82,8 +83,8 @@ class ScopeIndex:
         self.weights = (fitted, fitted if by_words else LEXICAL)
         """By signal: of a search with vectors, and of one by words alone."""
         self._rules = rules
-        self.indexes = Indexes(PassageTable(counter), BM25(), BM25(), VectorIndex(), VectorIndex())
-        self._table = self.indexes.table
+        self.indexes = Indexes(PassageTable(counter), BM25(), keys := GrowingBM25(), VectorIndex(), VectorIndex())
+        self._table, self._keys = self.indexes.table, keys
         self.memories = MemoryTable()
         self._times_said = TimesSaid(self._table)
         self.filtered: FilteredParts[ScopeIndex] = FilteredParts(self._table)
@@ -115,19 +116,15 @@ class ScopeIndex:
 
         Args:
             turns: of any sessions.
-            vectors: of their passages in order (`secom_core.memory.passages_of`), shape ``(passages, d)``, where there
-                are vectors.
+            vectors: of their passages in order (`secom_core.memory.passages_of`), where there are any.
         """
         self._changed()
         self._table.read([row for turn in turns for row in self._table.turn_rows.get(turn.id)])
         place = 0
         for turn in turns:
             passages, known = passages_of(turn), self._table.turn_rows.get(turn.id)
-            same = {
-                row
-                for row, passage in zip(known, passages, strict=False)
-                if self._is_indexed(row, passage, also_vector=vectors is not None)
-            }
+            is_same = partial(self._is_indexed, also_vector=vectors is not None)
+            same = {row for row, passage in zip(known, passages, strict=False) if is_same(row, passage)}
             self._remove_passages([row for row in known if row not in same])
             rows = self._table.put(turn, passages)
             self.filtered.fields.forget(rows)
@@ -212,16 +209,19 @@ class ScopeIndex:
         old = table.since(number_of_session, since)
         places = [place_of(memory) for memory in memories]
         same = {place: old.pop(place) for place in places if place in old}
+        longer = table.longer(old, places, memories)
         for number in old.values():
             self._remove_memory(number)
-        put = partial(table.put, number_of_session)
-        numbers = [put(place, each, same.get(place)) for place, each in zip(places, memories, strict=True)]
+        before = {number: table[number].key for number in longer.values()}
+        put, known = partial(table.put, number_of_session), {**same, **longer}
+        numbers = [put(place, each, known.get(place)) for place, each in zip(places, memories, strict=True)]
         for number, memory in zip(numbers, memories, strict=True):
             rows = self.indexes.rows_of(memory)
             self._table.memory[rows] = number
             self._table.touch(rows)
         new = [place for place, each in enumerate(places) if each not in same]
-        self.indexes.keys.add([numbers[place] for place in new], [memories[place].key for place in new])
+        keys = [memories[place].key for place in new]
+        self._keys.put([numbers[place] for place in new], keys, before, since=self.kept.keys)
         if vectors is not None and numbers:
             self.indexes.key_vectors.add([numbers[place] for place in new], vectors[new])
 
