@@ -325,9 +325,9 @@ class MemoryBank(Looking):
         Args:
             scope: whose memory is searched. Only the scopes in ``also`` are searched too.
             query: a question, or what was just said.
-            token_budget: the largest length of the block, in the bank's token counter; 2000 if neither it nor
-                ``k`` is given.
-            k: the largest number of memories; they share 4,000 tokens if no ``token_budget`` is given.
+            token_budget: the largest length of the block, in the bank's token counter; 2000 without it and ``k``.
+            k: the largest number of memories, half of them at most pinned or standing instructions; they share 4,000
+                tokens if no ``token_budget`` is given.
             layers: layers that take part: ``"summaries"`` begins the block with the running summary (RSum Table 8),
                 in at most half of the budget; ``"timelines"`` ends it with timelines around what the query finds,
                 rewritten for it (Theanine Phase II and III); ``"topics"`` searches by topic summaries and shows each

@@ -10,7 +10,6 @@ from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from ..context import MOST_TOKENS
 from ..context.block import counter_with, shown_with
 from ..conversation import Message, Scope, Turn, check_scope
 from ..derived.segments import Derivation
@@ -33,8 +32,8 @@ from .marking import block_of, marked_finds, within_share
 from .parts import Parts
 from .records import StandingStatement
 from .scope_cache import LoadedScope, ScopeCache
-from .searched import NOTHING_ABOUT_IT, Finds, SearchedScope, about_of, finds_of, is_faint, together, whole
-from .standing import Standing, tables_of, with_rows, within, without_history
+from .searched import NOTHING_ABOUT_IT, Finds, SearchedScope, about_of, finds_of, is_faint, pinned_in, together, whole
+from .standing import Standing, tables_of, with_rows, without_history
 
 if TYPE_CHECKING:
     from ..vector_stores.sync import VectorStoreSync
@@ -48,9 +47,6 @@ _TRIED: Final = 2
 """How often an index that could not be read is opened again."""
 _ANY_WORDS: Final = "hello"
 """What is embedded to have the embedder load its model."""
-
-_PINNED: Final = 1 / 8
-"""Which share of the budget pinned turns have for themselves."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +131,7 @@ class Recalling:
             if len(scopes) == 1:
                 found[0], ranking = self._ranked(searched[0], found[0], vector, units)
             candidates = found[0]
+            pinned, places = pinned_in(searched, self.standing, request.token_budget, options.k)
             if units is None and not (ranking is not None and ranking.is_choice):
                 about = about_of(searched[0], asked.telling, now, follows=asked.follows)
                 abouts = [about if each.scope == scopes[0] else NOTHING_ABOUT_IT for each in searched]
@@ -143,6 +140,7 @@ class Recalling:
                     finds_of,
                     budget=request.token_budget,
                     options=options,
+                    places=places,
                     rules=self.parts.rules,
                     wants_code=is_of_code,
                 )
@@ -152,8 +150,7 @@ class Recalling:
                 finds = [Finds(searched[0].scope, candidates)]
             packer = units.packer if units is not None else self.parts.packer
             if units is None:
-                pin = partial(self._pinned, budget=request.token_budget, k=options.k)
-                finds = [pin(*each) for each in zip(searched, finds, strict=True)]
+                finds = [replace(each, before=[*one, *each.before]) for each, one in zip(finds, pinned, strict=True)]
             mark = partial(marked_finds, self.standing, options=options, packer=packer, query=asked.telling)
             marked = [mark(*each) for each in zip(searched, finds, strict=True)]
             candidates = together([each for each, _ in marked], is_named=len(scopes) > 1)
@@ -179,14 +176,6 @@ class Recalling:
         now = [(each, self.scopes.caught_up(each.scope, besides=each.exclude)) for each in searched]
         sources = self.standing.sources_of
         return [replace(each, loaded=it, sources=sources(it.row.id)) for each, it in now if it is not None]
-
-    def _pinned(self, searched: SearchedScope, finds: Finds, budget: int | None, k: int | None) -> Finds:
-        """With what is shown whatever is asked, in a small share of the budget, and in half of ``k`` at most."""
-        known = self.standing.pinned(searched.loaded.row.id, searched.sources)
-        ids = [each for each in known if each not in searched.exclude]
-        pinned = searched.index.turns_named(ids[: k // 2 if k is not None else None], "standing") if ids else []
-        room = int(_PINNED * (MOST_TOKENS if budget is None else budget))
-        return replace(finds, before=[*within(pinned, room), *finds.before])
 
     def _opened(
         self,

@@ -22,6 +22,7 @@ from ..text.intents import Subject, subject
 from ..text.periods import days_asked
 from ..vectors import DocumentPlace
 from .scope_cache import LoadedScope
+from .standing import Standing
 
 About: TypeAlias = tuple[Subject, Sequence[Span]]
 """What of the conversation a query asks about, and the days that are meant, where days are."""
@@ -31,12 +32,14 @@ NOTHING_ABOUT_IT: Final[About] = ("", ())
 _ENOUGH: Final = 1.5
 """How much more than there is room for has to be found before nothing else is looked for."""
 
-
 _FEWEST, _SHORTEST = 100, 8
 """How many finds are packed from: one for so many tokens of the budget, and the fewest."""
 
 _SHARE: Final = 10
 """Which part of the budget the user's instructions take at most, whatever is asked."""
+
+_PINNED: Final = 1 / 8
+"""Which share of the budget pinned turns have for themselves."""
 
 _STRONG: Final = 0.5
 """From which relevance on the rest of a short exchange comes before whatever else was found."""
@@ -169,12 +172,14 @@ def finds_of(
     budget: int | None,
     options: RecallOptions,
     *,
+    places: int | None = None,
     rules: bool = True,
     wants_code: bool,
 ) -> Finds:
     """What may be shown of a scope, with what stands around what was found.
 
-    Without ``rules``, what was found comes in the order in which it was found, and nothing before all of it.
+    Of what the user wants of every answer, no more is shown than there are ``places`` for. Without ``rules``, what was
+    found comes in the order in which it was found, and nothing before all of it.
     """
     index, without = searched.index, searched.exclude
     if not rules:
@@ -185,7 +190,7 @@ def finds_of(
         before = [each for each in before if each.kind != "surrounding"]
     full = options.only_relevant or _fills(found, budget)
     after: Iterable[Candidate] = index.besides(found) if not full else ()
-    before += _instructions(index, without, budget) if not options.only_relevant else []
+    before += _instructions(index, without, budget)[:places] if not options.only_relevant else []
     strong, others, faint = _by_strength(found)
     rest = () if options.only_relevant else [one for one in index.rest_of(strong, found) if one.turn.id not in without]
     near: list[Candidate] = []
@@ -196,6 +201,22 @@ def finds_of(
         near += _within(_wanted(replies, without, budget), (MOST_TOKENS if budget is None else budget) / _REPLY)
     last = _wanted(after, without, budget)
     return Finds(searched.scope, before, strong, rest, others, near, faint, last)
+
+
+def pinned_in(
+    searched: Sequence[SearchedScope], standing: Standing, budget: int | None, k: int | None
+) -> tuple[list[list[Candidate]], int | None]:
+    """What is shown of each scope whatever is asked, in a small share of the budget; and for how many instructions of
+    each there are places then: half of ``k`` is left for what answers.
+    """
+    left, pinned = None if k is None else k // 2, list[list[Candidate]]()
+    for each in searched:
+        known = standing.pinned(each.loaded.row.id, each.sources)
+        ids = [one for one in known if one not in each.exclude][:left]
+        room = int(_PINNED * (MOST_TOKENS if budget is None else budget))
+        pinned.append(_within(each.index.turns_named(ids, "standing") if ids else [], room))
+        left = None if left is None else left - len(pinned[-1])
+    return pinned, None if left is None else left // len(searched)
 
 
 def _instructions(index: ScopeIndex, exclude: Collection[str], budget: int | None) -> list[Candidate]:

@@ -165,16 +165,6 @@ def with_rows(sources: Iterable[type[Layer]], holding: Collection[Table]) -> lis
     ]
 
 
-def within(candidates: Iterable[Candidate], tokens: int) -> list[Candidate]:
-    """The first of them that take so many tokens together."""
-    kept = []
-    for each in candidates:
-        if each.tokens <= tokens:
-            tokens -= each.tokens
-            kept.append(each)
-    return kept
-
-
 def with_replacements(
     candidates: Sequence[Candidate],
     replaced: Replaced,

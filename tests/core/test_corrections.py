@@ -182,6 +182,28 @@ def test_pins_leave_room_for_an_answer() -> None:
             assert len(shown) <= k
 
 
+def test_what_is_shown_whatever_is_asked_leaves_half_of_k_to_what_answers() -> None:
+    with MemoryBank.open() as bank:
+        for scope in (ANN, BOB):
+            for name, text in {
+                "i": "Always answer in French.",
+                "j": "Never use emojis.",
+                "p": "The code is 4417.",
+            }.items():
+                bank.remember(scope, [Message(text, id=f"{scope[1]}-{name}")], session=name, close=True)
+            bank.corrections.pin(scope, f"{scope[1]}-p")
+        for number in range(8):
+            said = [Message(f"The trombone of player {number} is in case {number}.", id=f"t{number}")]
+            bank.remember(ANN, said, session=f"trombone {number}", close=True)
+        for k in range(1, 7):
+            for also in ((), (BOB,)):
+                hits = bank.recall(ANN, "Where is the trombone?", k=k, also=also).hits
+                anyhow = [hit for hit in hits if hit.kind == "standing"]
+                assert len(hits) == k
+                assert len(anyhow) <= k // 2, (k, also)
+        assert "4417" in bank.recall(ANN, "Where is the trombone?", k=2).text
+
+
 def test_pins_take_no_more_than_an_eighth() -> None:
     with MemoryBank.open() as bank:
         for number in range(20):
