@@ -131,7 +131,9 @@ class Recalling:
             if len(scopes) == 1:
                 found[0], ranking = self._ranked(searched[0], found[0], vector, units)
             candidates = found[0]
-            pinned, places = pinned_in(searched, self.standing, request.token_budget, options.k)
+            pinned, places = list[list[Candidate]](), None
+            if units is None:
+                pinned, places = pinned_in(searched, self.standing, request.token_budget, options.k)
             if units is None and not (ranking is not None and ranking.is_choice):
                 about = about_of(searched[0], asked.telling, now, follows=asked.follows)
                 abouts = [about if each.scope == scopes[0] else NOTHING_ABOUT_IT for each in searched]
