@@ -22,6 +22,7 @@ from ..ranking import Candidate, confidence, standing_statements
 from ..stores.database import retry_if_contended
 from ..telemetry import staged
 from ..text.code import wants_code
+from ..text.overviews import asks_for_overview
 from ..vectors import DocumentPlace
 from .asked import Asked
 from .checks import check_moment, check_query
@@ -145,6 +146,7 @@ class Recalling:
                     places=places,
                     rules=self.parts.rules,
                     wants_code=is_of_code,
+                    outline=asks_for_overview(asked.telling),
                 )
                 finds = list(map(show, searched, found, abouts))
                 sure = max(sure, *(each.relevance for each in finds[0].before), 0.0)

@@ -19,8 +19,10 @@ from ..ranking.memory_table import Shown
 from ..ranking.surroundings import answered, said_next
 from ..text.dates import Span
 from ..text.intents import Subject, subject
+from ..text.overviews import asks_of_all_sessions
 from ..text.periods import days_asked
 from ..vectors import DocumentPlace
+from .outlines import outlined
 from .scope_cache import LoadedScope
 from .standing import Standing
 
@@ -161,7 +163,7 @@ def about_of(searched: SearchedScope, query: str, now: datetime, *, follows: boo
         now: when it is asked.
         follows: whether anything was said before it.
     """
-    about = subject(query, follows=follows)
+    about = "all sessions" if asks_of_all_sessions(query) else subject(query, follows=follows)
     return about, days_asked(query, now.date(), searched.index.indexes.table.years) if about == "days" else ()
 
 
@@ -175,11 +177,13 @@ def finds_of(
     places: int | None = None,
     rules: bool = True,
     wants_code: bool,
+    outline: bool,
 ) -> Finds:
     """What may be shown of a scope, with what stands around what was found.
 
     Of what the user wants of every answer, no more is shown than there are ``places`` for. Without ``rules``, what was
-    found comes in the order in which it was found, and nothing before all of it.
+    found comes in the order in which it was found, and nothing before all of it. In an ``outline``, how the user's
+    messages begin comes before what else they say.
     """
     index, without = searched.index, searched.exclude
     if not rules:
@@ -188,6 +192,9 @@ def finds_of(
     before = _wanted(index.asked_about(about[0], without, about[1]), without, budget)
     if options.only_relevant:
         before = [each for each in before if each.kind != "surrounding"]
+    if about[0] == "all sessions" or (outline and about[0]):
+        begins, (before,) = outlined(before)
+        before = [*begins, *before]
     full = options.only_relevant or _fills(found, budget)
     after: Iterable[Candidate] = index.besides(found) if not full else ()
     before += _instructions(index, without, budget)[:places] if not options.only_relevant else []
@@ -200,6 +207,9 @@ def finds_of(
         replies = index.besides(strong[:1], of=answered) if not wants_code else ()
         near += _within(_wanted(replies, without, budget), (MOST_TOKENS if budget is None else budget) / _REPLY)
     last = _wanted(after, without, budget)
+    if outline and not about[0]:
+        begins, (strong, others) = outlined(strong, others)
+        before += begins
     return Finds(searched.scope, before, strong, rest, others, near, faint, last)
 
 

@@ -84,9 +84,9 @@ def asked_about(
 
     Of the last session: what the user said first on each subject, then the rest of the user's words, then how the
     replies begin. A session of which turns are excluded is the present one, and is not the last.
-    Of the first session, the one before the last, and of days: the same of what was said then; of several days such
-    that the first few are from all over them. Where nothing was said on these days, what was said on the nearest day
-    before them and after them, as what stands around them.
+    Of the first session, the one before the last, all sessions, and of days: the same of what was said then; of several
+    days such that the first few are from all over them. Where nothing was said on the days that are asked about, what
+    was said on the nearest day before them and after them, as what stands around them.
     Of the user: what holds now (`secom_core.ranking.standing.standing_rows`); of his name, age, home, job or diet, what
     tells it.
 
@@ -105,6 +105,9 @@ def asked_about(
         return [Besides(row, "recent") for row in _gist(table, _last_session(table, exclude))]
     if subject == "session before last":
         return [Besides(row, "relevant") for row in _gist(table, _last_session(table, exclude, but=1))]
+    if subject == "all sessions":
+        everything = np.array(_in_time(table, np.flatnonzero(table.memory >= 0)), dtype=np.int64)
+        return [Besides(row, "relevant") for row in _gist(table, everything, spread=True)]
     if subject == "first session":
         return [Besides(row, "relevant") for row in _gist(table, _first_session(table))]
     asked = next((each for each in ATTRIBUTES if each == subject), None)

@@ -21,7 +21,9 @@ from .periods import without_periods
 from .terms import terms
 from .wording import folded_case, is_signed, signs, wording
 
-Subject = Literal["", "first session", "last session", "session before last", "user", "days"] | Attribute
+Subject = (
+    Literal["", "first session", "last session", "session before last", "all sessions", "user", "days"] | Attribute
+)
 """What of the conversation is asked about, such as what was said on the days that are named, or what of the user that
 he has told in other words; empty where it is about something else."""
 
@@ -316,7 +318,7 @@ def subject(query: str, *, follows: bool = False) -> Subject:
     found: Subject = "user" if _USER(query) else "first session" if is_first else "last session" if last else ""
     if is_signed(folded, _BEFORE_LAST_SIGNS) and _BEFORE_LAST(query) and (last or _SAID(query)):
         found = "session before last"
-    if found and not _tells_of_others(query):
+    if found and not tells_of_others(query):
         return found
     asks = is_signed(folded, _DAY_SIGNS) and (last or _SAID(query))
     return "days" if asks and _names_days_alone(query) else attribute_asked(query) or ""
@@ -325,10 +327,10 @@ def subject(query: str, *, follows: bool = False) -> Subject:
 def _names_days_alone(query: str) -> bool:
     """Whether a question about what was said tells when, and nothing of what it was about."""
     rest = without_periods(query)
-    return rest != query and not _NAMES(without_talk(rest)) and not _tells_of_others(rest)
+    return rest != query and not _NAMES(without_talk(rest)) and not tells_of_others(rest)
 
 
-def _tells_of_others(query: str) -> bool:
+def tells_of_others(query: str) -> bool:
     """Whether there are content words that are not about a conversation, in each language that it may be in."""
     if any("\u4e00" <= letter <= "\u9fff" and letter not in _CONVERSATION_HAN for letter in one_way(query)):
         return True

@@ -1,0 +1,63 @@
+"""Finds as an outline: how each message of a user begins, before what else it says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from ..memory import Passage
+from ..ranking import Candidate
+from ..text.parts import line_spans
+
+_LEAST: Final = 8
+"""How many words a beginning has at least."""
+
+_USERS: Final = frozenset({"user", "human"})
+
+
+def outlined(*parts: Sequence[Candidate]) -> tuple[list[Candidate], list[list[Candidate]]]:
+    """How the messages of users begin that were found, each once and in the order of the finds; and what is left.
+
+    Args:
+        parts: what was found, each part best first.
+
+    Returns:
+        The beginnings, and the parts without them.
+    """
+    begins: dict[tuple[str, int], Passage] = {}
+    first: list[Candidate] = []
+    left: list[list[Candidate]] = []
+    for part in parts:
+        left.append([])
+        for each in part:
+            passage = each.passage
+            # Candidates without signals keep their order where they are packed.
+            if passage is None and each.turn.messages[0].role in _USERS:
+                first.append(replace(each, signals={}))
+            elif passage is None or passage.message.role not in _USERS:
+                left[-1].append(each)
+            else:
+                place = passage.turn.id, passage.place
+                if place not in begins:
+                    begins[place] = _beginning(passage)
+                    first.append(replace(each, signals={}, passage=begins[place], tokens=0, narrower=()))
+                left[-1] += _after(each, passage, begins[place].stop)
+    return first, left
+
+
+def _beginning(passage: Passage) -> Passage:
+    """The first sentence of the message that a passage is of; a short one with the next."""
+    text = passage.message.text
+    ends = [stop for _, stop in line_spans(text, 0, len(text))]
+    stop = next((each for each in ends if len(text[:each].split()) >= _LEAST), len(text))
+    return replace(passage, start=0, stop=stop)
+
+
+def _after(found: Candidate, passage: Passage, stop: int) -> list[Candidate]:
+    """What a passage says after this place, if anything."""
+    if passage.start >= stop:
+        return [found]
+    if passage.stop <= stop:
+        return []
+    return [replace(found, passage=replace(passage, start=stop), tokens=0, narrower=())]
