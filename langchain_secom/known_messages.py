@@ -268,8 +268,9 @@ def _is_among(turn: Turn, texts: set[tuple[str, str]]) -> bool:
 
 
 def _role_and_text(message: Message) -> tuple[str, str]:
-    """What a message is known by. An application may send an answer back as it was shown, with its markers."""
-    return message.role, message.text if message.role != "assistant" else _without_citations(message.text)
+    """What a message is known by: an application may send an answer back as shown, with its markers, or trimmed."""
+    text = message.text if message.role != "assistant" else _without_citations(message.text)
+    return message.role, text.strip()
 
 
 def _with_what_was_before(messages: Iterable[Message]) -> Iterator[tuple[str, tuple[str, str]]]:

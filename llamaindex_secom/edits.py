@@ -10,7 +10,7 @@ from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.errors import DuplicateId, shorten
 
-from .known_messages import Words
+from .known_messages import Words, words_of
 
 
 def edited_away(old: Words, new: Words, *, same_system: bool = True) -> set[int]:
@@ -30,7 +30,7 @@ def edited_away(old: Words, new: Words, *, same_system: bool = True) -> set[int]
             history that ends sooner takes nothing back.
     """
     by_id = {message.id: message for _, message in new if message.id is not None}
-    edited = {place for place, each in old if each.id in by_id and _key(by_id[each.id]) != _key(each)}
+    edited = {place for place, each in old if each.id in by_id and words_of(by_id[each.id]) != words_of(each)}
     was, now, begins_alike = _without_cut(old, new)
     before = _alike(was, now)
     after = _alike(was[before:][::-1], now[before:][::-1])
@@ -67,7 +67,7 @@ def _greets(same: Words, was: Words, now: Words) -> bool:
 
 
 def _keys(words: Words) -> list[tuple[str, str]]:
-    return [_key(message) for _, message in words]
+    return [words_of(message) for _, message in words]
 
 
 def _still_there(gone: Words, come: Words) -> set[int]:
@@ -77,15 +77,11 @@ def _still_there(gone: Words, come: Words) -> set[int]:
 
 def _alike(one: Words, other: Words) -> int:
     pairs = zip(one, other, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: _key(pair[0][1]) == _key(pair[1][1]), pairs))
+    return sum(1 for _ in takewhile(lambda pair: words_of(pair[0][1]) == words_of(pair[1][1]), pairs))
 
 
 def _roles(words: Words) -> list[str]:
     return [message.role for _, message in words]
-
-
-def _key(message: Message) -> tuple[str, str]:
-    return message.role, message.text.strip()
 
 
 # -- what is forgotten ------------------------------------------------------------------------------------------------

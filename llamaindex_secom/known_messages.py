@@ -87,7 +87,7 @@ def _extend(found: dict[int, Held], given: Words, held: Sequence[Held]) -> None:
             number = numbers.get(found[place].name)
             continue
         number = number + 1 if number is not None and number + 1 < len(held) else None
-        if number is None or held[number].name in taken or _key(held[number].message) != _key(message):
+        if number is None or held[number].name in taken or words_of(held[number].message) != words_of(message):
             number = None
         else:
             found[place] = held[number]
@@ -97,20 +97,20 @@ def _extend(found: dict[int, Held], given: Words, held: Sequence[Held]) -> None:
 def _late_answers(given: Words, held: Sequence[Held], found: Mapping[int, Held]) -> dict[int, Held]:
     """Answers that are given as they came, behind the next question, and that the session holds with their own."""
     turns, late = {each.turn for each in found.values() if each.turn}, dict[int, Held]()
-    left = {_key(each.message): each for each in _besides_names(held, found) if each.turn in turns}
+    left = {words_of(each.message): each for each in _besides_names(held, found) if each.turn in turns}
     for place, message in given:
-        if message.role == "assistant" and (answer := left.pop(_key(message), None)) is not None:
+        if message.role == "assistant" and (answer := left.pop(words_of(message), None)) is not None:
             late[place] = answer
     return late
 
 
 def _by_id(given: Words, held: Sequence[Held]) -> dict[int, Held]:
-    by_id = {(each.message.id, *_key(each.message)): each for each in held if each.message.id}
-    return {place: each for place, said in given if (each := by_id.get((said.id or "", *_key(said)))) is not None}
+    by_id = {(each.message.id, *words_of(each.message)): each for each in held if each.message.id}
+    return {place: each for place, said in given if (each := by_id.get((said.id or "", *words_of(said)))) is not None}
 
 
 def _by_words(given: Words, held: Sequence[Held]) -> dict[int, Held]:
-    old, new = [_key(each.message) for each in held], [_key(message) for _, message in given]
+    old, new = [words_of(each.message) for each in held], [words_of(message) for _, message in given]
     blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
     return {given[each.b + step][0]: held[each.a + step] for each in blocks for step in range(each.size)}
 
@@ -149,9 +149,10 @@ def _is_last_answer(given: Message, last: Message) -> bool:
 
 def _alike(given: Sequence[Message], held: Sequence[Message]) -> int:
     pairs = zip(given, held, strict=False)
-    alike = (one.id == other.id if one.id else _key(one) == _key(other) for one, other in pairs)
+    alike = (one.id == other.id if one.id else words_of(one) == words_of(other) for one, other in pairs)
     return sum(1 for _ in takewhile(bool, alike))
 
 
-def _key(message: Message) -> tuple[str, str]:
-    return message.role, message.text
+def words_of(message: Message) -> tuple[str, str]:
+    """What a message is known by: front ends and chat engines cut spaces off its ends."""
+    return message.role, message.text.strip()

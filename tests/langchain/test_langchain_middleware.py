@@ -369,6 +369,20 @@ async def test_pitfall_04_history_that_is_sent_again_is_not_remembered_again(ban
 
 
 @pytest.mark.slow
+def test_pitfall_04_an_answer_that_is_sent_again_trimmed_is_not_remembered_again(bank: MemoryBank) -> None:
+    with ScriptedServer(["Hello.\n", " In the Leie. "]) as server:
+        agent = agent_of(server, SecomMiddleware(bank, write="inline"))
+        agent.invoke({"messages": [("user", "Hi. ")]}, as_ann)
+        agent.invoke({"messages": [("user", "Hi."), ("assistant", "Hello."), ("user", QUESTION)]}, as_ann)
+    assert stored(bank) == [
+        ("user", "Hi. "),
+        ("assistant", "Hello.\n"),
+        ("user", QUESTION),
+        ("assistant", " In the Leie. "),
+    ]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [1, 3, 5])
 def test_pitfall_04_a_window_of_the_history_is_enough(bank: MemoryBank, window: int) -> None:
     history: list[Any] = []

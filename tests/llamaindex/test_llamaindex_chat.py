@@ -143,6 +143,18 @@ def test_a_reset_engine_still_remembers(memory: SecomMemory) -> None:
 
 
 @pytest.mark.slow
+def test_an_answer_that_a_page_gives_back_as_it_was_streamed_is_stored_once(bank: MemoryBank) -> None:
+    questions, shown = ["I moved to Ghent.", "And the river?", "Thanks."], list[ChatMessage]()
+    with ScriptedServer({"Thanks": "Bye. ", "river": "The Leie.\n\n", "": " How nice. "}) as server:
+        for question in questions:
+            memory = SecomMemory(scope=ANN, session="now", bank=bank)
+            engine = SimpleChatEngine.from_defaults(llm=HttpLLM(base_url=server.base_url), memory=memory)
+            answer = "".join(engine.stream_chat(question, chat_history=shown).response_gen)
+            shown += [ChatMessage(role="user", content=question), ChatMessage(role="assistant", content=answer)]
+    assert stored(bank) == [str(each.content).strip() for each in shown]
+
+
+@pytest.mark.slow
 def test_history_given_to_each_call_is_remembered_once(memory: SecomMemory, bank: MemoryBank) -> None:
     with ScriptedServer("ok") as server:
         engine = SimpleChatEngine.from_defaults(llm=HttpLLM(base_url=server.base_url), memory=memory)
