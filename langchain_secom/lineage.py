@@ -21,6 +21,7 @@ from secom_core.errors import InvalidInput
 
 from .known_messages import TAIL
 from .messages import CONVERSATION, place_of
+from .open_turns import open_turns
 from .scopes import ScopePart
 
 Retracted = Literal["forget", "mark"]
@@ -145,6 +146,7 @@ def retract_thread(bank: MemoryBank, scope: Scope, thread_id: ScopePart, how: Re
     if thread_id in (None, ""):
         raise InvalidInput(f"retracting a thread needs its name, the thread_id of its runs, got {thread_id!r}")
     session = str(thread_id)
+    open_turns(bank).forget(scope, session)
     # A thread of another name may begin with this one's name and a slash, too.
     own = re.compile(rf"{re.escape(session)}(/{CONVERSATION})?(?P<marked>/{RETRACTED})?(/{CORRECTIONS})?")
     gone = 0

@@ -196,8 +196,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def close(self) -> None:
         """Finish what waits, and end the writer's thread. The bank stays open."""
-        if self._writer is not None:
-            self._writer.close()
+        self._threads.close()
 
     def retract_thread(self, thread_id: ScopePart, *, scope: Sequence[ScopePart] | None = None) -> int:
         """Retract all that is remembered of a thread, as ``retracted`` says, such as when the thread is deleted.
@@ -248,7 +247,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         turn = self._current_turn(request)
         if turn.recall is None:
             turn = self._recalled(turn, request)
-        with self._noting_shown(turn):
+        with self._noting_shown(turn), self._threads.answering(turn, request):
             answer = handler(self._insert(request, turn.block(self._instruction)))
         turn, response = self._read(turn, answer)
         if self._may_stop(response):
@@ -266,7 +265,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if turn.recall is None:
             turn = await self._arecalled(turn, request)
         remember = partial(self._remember, turn, request.state["messages"], request.runtime)
-        with self._noting_shown(turn):
+        with self._noting_shown(turn), self._threads.answering(turn, request):
             answer = await unless_cancelled(handler(self._insert(request, turn.block(self._instruction))), remember)
         turn, response = self._read(turn, answer)
         if self._may_stop(response):
@@ -385,6 +384,8 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if self._threads.follows(runtime):
             with self._guarded("retracting what the thread has left behind"):
                 self._threads.follow(turn, state["messages"], begins=begins)
+            with self._guarded("what was said in a turn without an answer"):
+                self._threads.remember_open(turn)
         return self._threads.begun(turn) if self._threads.writes(runtime) else turn
 
     @contextmanager

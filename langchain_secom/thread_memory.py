@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -17,14 +17,18 @@ from langchain_core.runnables import RunnableConfig, ensure_config, run_in_execu
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
 from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon
 from secom_core.bank.unwritten import is_forgotten
+from secom_core.conversation import Message
 from secom_core.errors import MissingExtra, SecomError, StoreError
+from secom_core.times import present
 
 from .agent_turn import OWNERS, AgentTurn, is_subagent, owner_of
 from .known_messages import ThreadOptions, ids_of_messages, named_messages, new_messages
 from .lineage import Lineage, Retracted, follow
 from .messages import earlier_turns, is_summary, place_of
+from .open_turns import OpenTurn, open_turns
 
 try:
+    from langchain.agents.middleware import ModelRequest
     from langgraph.checkpoint.base import CheckpointTuple
     from langgraph.runtime import Runtime
 except ImportError as error:
@@ -171,15 +175,58 @@ class ThreadMemory:
 
         Where the whole scope was forgotten since the run began, nothing of it is remembered.
         """
-        if self._was_forgotten(turn):
-            return True
-        about: dict[str, Any] = {name: getattr(turn, name) for name in ("question_id", "ended", "mine")}
-        thread = turn.seen.with_replaced(messages)
-        about |= {"others": self._others(turn, thread), "times": _said_at}
-        new = new_messages(self.bank, turn.scope, turn.session, thread, options=turn.reading(self.options), **about)
+        open_turns(self.bank).forget(turn.scope, turn.session)
+        new = [] if self._was_forgotten(turn) else self._new(turn, messages, _said_at)
         if new:
             remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session)
         return True
+
+    def _new(
+        self,
+        turn: AgentTurn,
+        messages: Sequence[BaseMessage],
+        times: Callable[[Collection[str]], Mapping[str, datetime]],
+    ) -> list[Message]:
+        about: dict[str, Any] = {name: getattr(turn, name) for name in ("question_id", "ended", "mine")}
+        thread = turn.seen.with_replaced(messages)
+        about |= {"others": self._others(turn, thread), "times": times}
+        return new_messages(self.bank, turn.scope, turn.session, thread, options=turn.reading(self.options), **about)
+
+    @contextmanager
+    def answering(self, turn: AgentTurn, request: ModelRequest[Any]) -> Iterator[None]:
+        """While the model answers, and until the turn is remembered, hold what was said: the run may never end.
+
+        Without a checkpointer nothing tells that the same words, sent again, are no second message.
+        """
+        if not self.follows(request.runtime):
+            yield
+            return
+        remember = partial(self._remember_open, turn, request.state["messages"], present(self.bank.timezone))
+        open_turns(self.bank).begin(OpenTurn(turn.scope, turn.session, remember))
+        try:
+            yield
+        except Exception:
+            open_turns(self.bank).forget(turn.scope, turn.session)
+            raise
+
+    def _remember_open(self, turn: AgentTurn, messages: Sequence[BaseMessage], at: datetime, closing: bool) -> None:
+        """Remember what was said at a time in a turn that has not ended; the run's configuration is not at hand."""
+        new = [] if self._was_forgotten(turn) else self._new(turn, messages, lambda ids: {})
+        new = [replace(each, at=each.at or at) for each in new]
+        if new and closing:  # no thread is to begin anything in the bank
+            self.bank.remember(turn.scope, new, session=turn.session, later=True)
+        elif new:
+            remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session)
+
+    def close(self) -> None:
+        """Remember what was said in all open turns of the bank, and end the writer."""
+        open_turns(self.bank).end()
+        if self.writer is not None:
+            self.writer.close()
+
+    def remember_open(self, turn: AgentTurn) -> None:
+        """Remember what the user said in other threads, where no run has ended since."""
+        open_turns(self.bank).remember(turn.scope, besides=turn.session)
 
     def _was_forgotten(self, turn: AgentTurn) -> bool:
         with suppress(StoreError):

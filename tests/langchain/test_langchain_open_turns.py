@@ -1,0 +1,222 @@
+"""Runs that nobody reads to their end: what the user said in them is remembered, once and of its time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'langchain'")
+
+from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.chat_models import generate_from_stream
+from langchain_core.messages import AIMessageChunk, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from langgraph.checkpoint.memory import InMemorySaver
+from pydantic import Field
+
+from langchain_secom import SecomMiddleware
+from langchain_secom import open_turns as module
+from langchain_secom.open_turns import OpenTurn, OpenTurns
+from secom_core import MemoryBank
+
+ANN = ("ann",)
+LENA = "My sister Lena lives in Porto."
+
+
+class Rerun(BaseException):
+    """How a page ends its program to begin it again."""
+
+
+ANSWER = "How nice to hear that. " * 20
+
+
+class Model(BaseChatModel):
+    """Streams the same long answer every time, word by word, and keeps what it was asked."""
+
+    asked: list[str] = Field(default_factory=list)
+    wait: Callable[[str], None] = lambda text: None
+
+    @property
+    def _llm_type(self) -> str:
+        return "test"
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        return generate_from_stream(self._stream(messages))
+
+    def _stream(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        self.asked.append(messages[-1].text)
+        self.wait(messages[-1].text)
+        for word in ANSWER.split(" "):
+            yield ChatGenerationChunk(message=AIMessageChunk(f"{word} "))
+
+
+@pytest.fixture
+def bank() -> Iterator[MemoryBank]:
+    with MemoryBank.open() as bank:
+        yield bank
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+def agent_of(bank: MemoryBank, model: Model, **options: Any) -> Any:
+    saver = options.pop("saver", True)
+    memory = SecomMiddleware(bank, **{"write": "inline", "on_error": "raise", **options})
+    return create_agent(model, middleware=[memory], checkpointer=InMemorySaver() if saver else None)
+
+
+def of(thread: str, who: str = "ann") -> Any:
+    return {"configurable": {"user_id": who, "thread_id": thread}}
+
+
+def said_to(text: str) -> Any:
+    return {"messages": [("user", text)]}
+
+
+def cut(agent: Any, text: str, thread: str, *, how: str = "close", mode: str = "messages") -> None:
+    """Say something, and read one piece of the answer."""
+    stream = agent.stream(said_to(text), of(thread), stream_mode=mode)
+    next(piece for piece in stream if mode == "messages" or "model" in piece)
+    if how == "throw":
+        with pytest.raises(Rerun):
+            stream.throw(Rerun())
+    stream.close()
+
+
+def said(bank: MemoryBank, session: str) -> list[list[str]]:
+    return [[message.text for message in turn.messages] for turn in bank.turns(ANN, session)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["messages", "updates"])
+@pytest.mark.parametrize("how", ["close", "throw"])
+def test_a_new_chat_knows_what_was_said_before_the_answer_was_stopped(
+    bank: MemoryBank, model: Model, how: str, mode: str
+) -> None:
+    agent = agent_of(bank, model)
+    cut(agent, LENA, "monday", how=how, mode=mode)
+    agent.invoke(said_to("Where does my sister live?"), of("tuesday"))
+    assert LENA in model.asked[-1]
+    agent.invoke(said_to("And what is she called?"), of("monday"))
+    first, second = said(bank, "monday")
+    # An answer that the thread has is remembered by the thread's next run.
+    assert (first[0], len(first), second[0]) == (LENA, 1 + (mode == "updates"), "And what is she called?")
+
+
+@pytest.mark.slow
+def test_it_is_known_though_the_page_has_made_another_agent(bank: MemoryBank, model: Model) -> None:
+    cut(agent_of(bank, model), LENA, "monday")
+    agent_of(bank, model).invoke(said_to("Where does my sister live?"), of("tuesday"))
+    assert LENA in model.asked[-1]
+
+
+@pytest.mark.slow
+async def test_an_asynchronous_stream_that_is_dropped_is_known_too(bank: MemoryBank, model: Model) -> None:
+    if sys.version_info < (3, 11):
+        pytest.skip("needs Python 3.11: LangChain hands no configuration on in asynchronous runs before")
+    agent = agent_of(bank, model)
+    stream = agent.astream(said_to(LENA), of("monday"), stream_mode="messages")
+    await anext(stream)
+    await agent.ainvoke(said_to("Where does my sister live?"), of("tuesday"))
+    assert LENA in model.asked[-1]
+    await stream.aclose()
+
+
+def test_it_is_of_its_time_and_of_nobody_else(bank: MemoryBank, model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    then = datetime.now(timezone.utc) - timedelta(days=3)
+    agent = agent_of(bank, model)
+    with monkeypatch.context() as patch:
+        patch.setattr("langchain_secom.thread_memory.present", lambda zone: then)
+        cut(agent, LENA, "monday")
+    agent.invoke(said_to("Where does my sister live?"), of("tuesday", "bob"))
+    assert LENA not in model.asked[-1]
+    assert said(bank, "monday") == []
+    agent.invoke(said_to("Hello."), of("tuesday"))
+    assert bank.turns(ANN, "monday")[0].messages[0].at == then
+
+
+def test_an_answer_that_comes_after_all_joins_it(bank: MemoryBank) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def wait(text: str) -> None:
+        if text.startswith(LENA):
+            begun.set()
+            goes_on.wait(10)
+
+    agent = agent_of(bank, Model(wait=wait))
+    run = threading.Thread(target=agent.invoke, args=(said_to(LENA), of("monday")))
+    run.start()
+    begun.wait(10)
+    agent.invoke(said_to("Hello."), of("tuesday"))
+    assert said(bank, "monday") == [[LENA]]
+    goes_on.set()
+    run.join()
+    assert said(bank, "monday") == [[LENA, f"{ANSWER} "]]
+
+
+@pytest.mark.slow
+def test_what_fails_or_is_forgotten_or_has_no_thread_is_not_remembered(bank: MemoryBank) -> None:
+    def fail(text: str) -> None:
+        raise RuntimeError("the model is away")
+
+    failing = agent_of(bank, Model(wait=fail))
+    with pytest.raises(RuntimeError, match="the model is away"):
+        failing.invoke(said_to(LENA), of("monday"))
+    agent = agent_of(bank, Model())
+    agent.invoke(said_to("Hello."), of("other"))
+    cut(agent, LENA, "forgotten")
+    bank.forget(ANN)
+    cut(agent, LENA, "forgotten session")
+    bank.forget(ANN, session="forgotten session")
+    cut(agent_of(bank, Model(), saver=False), LENA, "no thread")
+    cut(agent_of(bank, Model(), write="off"), LENA, "off")
+    memory = SecomMiddleware(bank)
+    cut(agent, LENA, "retracted")
+    memory.retract_thread("retracted", scope=ANN)
+    agent.invoke(said_to("Hello."), of("tuesday"))
+    assert bank.sessions(ANN) == ["tuesday"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("closed", ["middleware", "bank", "neither"])
+def test_a_process_that_ends_remembers_it(tmp_path: Path, closed: str) -> None:
+    program = f"""
+import sys
+sys.path[:0] = {sys.path!r}
+from test_langchain_open_turns import *
+bank = MemoryBank.open({str(tmp_path / "memory.db")!r})
+memory = SecomMiddleware(bank)
+agent = create_agent(Model(), middleware=[memory], checkpointer=InMemorySaver())
+agent.invoke(said_to("Hello."), of("sunday"))
+cut(agent, LENA, "monday")
+if {closed!r} == "middleware":
+    memory.close()
+elif {closed!r} == "bank":
+    bank.close()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        assert said(bank, "monday") == [[LENA]]
+        assert LENA in bank.recall(ANN, "Where does my sister live?").text
+
+
+def test_of_many_turns_the_oldest_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST", 2)
+    turns, remembered = OpenTurns(), list[tuple[str, bool]]()
+    for name in ("one", "two", "one", "three"):
+        turns.begin(OpenTurn(ANN, name, lambda closing, name=name: remembered.append((name, closing))))
+    assert remembered == [("two", False)]
+    turns.end()
+    turns.end()
+    assert remembered[1:] == [("one", True), ("three", True)]
