@@ -112,6 +112,10 @@ class RecursiveSummaryMemory(SecomMemory):
     _folding: Future[None] | None = PrivateAttr(default=None)
     _next_fold: int = PrivateAttr(default=0)
 
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Another memory of the same session on the same bank, with no summary under way."""
+        return super().__deepcopy__({**(memo or {}), id(self._folding): None})
+
     @classmethod
     def _opened(cls, path: str, *, key: str | None = None, busy_timeout: float | None = None) -> MemoryBank:
         return MemoryBank.open(path, key=key, summaries=True, busy_timeout=busy_timeout)

@@ -114,6 +114,13 @@ class BackgroundWriter:
         with self._changed:
             return self._lives() or not (self._waiting or self._unwritten)
 
+    def __copy__(self) -> BackgroundWriter:
+        """The writer itself: what holds one and is copied goes on with the same one, as with the bank."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> BackgroundWriter:
+        return self
+
     def __enter__(self) -> BackgroundWriter:
         return self
 

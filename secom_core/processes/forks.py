@@ -83,6 +83,10 @@ class ForkWorker:
         """What is not done yet."""
         in_child(self)
 
+    def __reduce__(self) -> tuple[type[ForkWorker], tuple[str, int]]:
+        """Of what is copied, or pickled for another process, the worker is another one, with nothing to do yet."""
+        return ForkWorker, (self._name, self._threads)
+
     def renew(self) -> None:
         """Leave what the parent was to do to it."""
         self._left.append(self._pool)
