@@ -31,6 +31,7 @@ _SILENT_S: Final = 3.0
 """How long closing waits before it tells why."""
 _LONGEST: Final = 25
 """How many times as long as a quiet one a session waits at most, for an answer or because many wait."""
+_IDLE_S: Final = 5.0  # A thread with nothing to do ends, as a page may make another writer each time that it runs.
 _LOG: Final = logging.getLogger(__name__)
 
 
@@ -328,14 +329,15 @@ class BackgroundWriter:
                     return None
                 key = min(self._waiting, key=lambda each: self._waiting[each].due, default=None)
                 due = self._waiting[key].due if key is not None else float("inf")
-                at_once = self._closed or (self._flushing and self._waiting)
-                left = 0.0 if at_once else due - time.monotonic()
+                left = 0.0 if self._closed or (self._flushing and self._waiting) else due - time.monotonic()
                 if left <= 0 and key is not None:
                     self._busy = True
                     return partial(self._derive, key, self._waiting.pop(key))
                 self._wakes = due
-                self._changed.wait(None if left == float("inf") else left)
+                self._changed.wait(min(left, _IDLE_S))
                 self._wakes = float("-inf")
+                if not (self._waiting or self._unwritten):
+                    return None
             return None
 
     def _write(self, waiting: Unwritten) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -179,6 +181,24 @@ def test_it_goes_on_after_close(bank: MemoryBank) -> None:
     writer.close()
     assert memories(bank) == 1
     assert not set(threading.enumerate()) - before
+
+
+@pytest.mark.slow
+def test_a_thread_that_nobody_needs_ends_and_leaves_no_bank_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secom_core.bank.background._IDLE_S", 0.05)
+    bank = MemoryBank.open(tmp_path / "memory.db")
+    writer, gone = BackgroundWriter(bank, debounce=0), weakref.ref(bank)
+    for number in range(2):
+        writer.remember(("ann",), [("user", f"I have {number} cats.")], session="monday")
+        thread = writer._thread
+        assert thread is not None
+        thread.join(10)
+        assert (len(writer), writer.is_alive) == (0, True)
+    del bank, writer
+    gc.collect()
+    assert gone() is None
 
 
 def test_a_store_that_fails_is_logged_without_words_and_nothing_is_lost(
