@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -176,6 +177,18 @@ async def test_pitfall_an_abandoned_stream_stores_nothing_and_a_whole_one_no_chu
         await run(how, chat, {"question": QUESTION})
     assert not any(isinstance(message, AIMessageChunk) for message in history_of(bank).messages)
     assert words(history_of(bank).messages)[-1] == ("ai", "One two three four five.")
+
+
+@pytest.mark.slow
+def test_of_a_synchronous_stream_that_is_stopped_what_came_is_stored(bank: MemoryBank) -> None:
+    with ScriptedServer("One two three four five.") as server:
+        pieces = chat_over(server, SessionHistories(bank)).stream({"question": QUESTION}, as_ann)
+        come = "".join(piece.text for piece in itertools.islice(pieces, 5))
+        pieces.close()  # type: ignore[attr-defined]
+    (asked, answered) = words(history_of(bank).messages)
+    assert asked == ("human", QUESTION)
+    assert answered[1].startswith("One two")
+    assert come.startswith(answered[1])
 
 
 @pytest.mark.slow
