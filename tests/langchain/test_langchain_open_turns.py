@@ -145,6 +145,20 @@ def test_it_is_of_its_time_and_of_nobody_else(bank: MemoryBank, model: Model, mo
     assert bank.turns(ANN, "monday")[0].messages[0].at == then
 
 
+@pytest.mark.slow
+def test_said_again_or_edited_it_is_stored_once(bank: MemoryBank, model: Model) -> None:
+    agent = agent_of(bank, model)
+    agent.invoke(said_to("Hello."), of("monday"))
+    before = agent.get_state(of("monday")).config["configurable"]
+    cut(agent, LENA, "monday")
+    agent.invoke(said_to("Good morning."), of("tuesday"))
+    agent.invoke(said_to(LENA), of("monday"))
+    assert said(bank, "monday")[1:] == [[LENA, f"{ANSWER} "]]
+    again = {"configurable": {**of("monday")["configurable"], **before}}
+    agent.invoke(said_to("My sister Lena lives in Faro."), again)
+    assert said(bank, "monday")[1:] == [["My sister Lena lives in Faro.", f"{ANSWER} "]]
+
+
 def test_an_answer_that_comes_after_all_joins_it(bank: MemoryBank) -> None:
     begun, goes_on = threading.Event(), threading.Event()
 
