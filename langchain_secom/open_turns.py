@@ -80,13 +80,20 @@ class OpenTurns:
                 turn.remember(False)
 
     def end(self) -> None:
-        """Remember all, as the bank is being closed."""
-        for turn in self._taken():
-            turn.remember(True)
+        """Remember all, as the bank is being closed.
 
-    def _taken(self, scope: Scope | None = None, session: str | None = None) -> list[OpenTurn]:
+        Raises:
+            StoreError: the store failed; what is not remembered is held.
+        """
         with self._lock:
-            taken = [key for key in self._turns if scope in (None, key[0]) and session in (None, key[1])]
+            turns = list(self._turns.values())
+        for turn in turns:
+            turn.remember(True)
+            self.forget(turn.scope, turn.session)
+
+    def _taken(self, scope: Scope, session: str | None = None) -> list[OpenTurn]:
+        with self._lock:
+            taken = [key for key in self._turns if scope == key[0] and session in (None, key[1])]
             return [self._turns.pop(key) for key in taken]
 
 

@@ -26,6 +26,7 @@ from langchain_secom import SecomMiddleware
 from langchain_secom import open_turns as module
 from langchain_secom.open_turns import OpenTurn, OpenTurns
 from secom_core import MemoryBank
+from secom_core.errors import StoreLocked
 
 ANN = ("ann",)
 LENA = "My sister Lena lives in Porto."
@@ -234,3 +235,20 @@ def test_of_many_turns_the_oldest_is_remembered(monkeypatch: pytest.MonkeyPatch)
     turns.end()
     turns.end()
     assert remembered[1:] == [("one", True), ("three", True)]
+
+
+def test_what_cannot_be_remembered_as_a_bank_closes_is_held() -> None:
+    turns, remembered, fails = OpenTurns(), list[str](), [True]
+
+    def remember(name: str) -> None:
+        if fails:
+            raise StoreLocked("the store is locked")
+        remembered.append(name)
+
+    for name in ("one", "two"):
+        turns.begin(OpenTurn(ANN, name, lambda closing, name=name: remember(name)))
+    with pytest.raises(StoreLocked):
+        turns.end()
+    fails.clear()
+    turns.end()
+    assert remembered == ["one", "two"]
