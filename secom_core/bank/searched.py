@@ -15,6 +15,7 @@ from ..filters import Joined
 from ..layers import Layer
 from ..memory import RecallOptions
 from ..ranking import Candidate, ScopeIndex
+from ..ranking.last_times import last_times
 from ..ranking.memory_table import Shown
 from ..ranking.surroundings import answered, said_next
 from ..text.dates import Span
@@ -164,7 +165,9 @@ def about_of(searched: SearchedScope, query: str, now: datetime, *, follows: boo
         follows: whether anything was said before it.
     """
     about = "all sessions" if asks_of_all_sessions(query) else subject(query, follows=follows)
-    return about, days_asked(query, now.date(), searched.index.indexes.table.years) if about == "days" else ()
+    if about != "days":
+        return about, ()
+    return about, last_times(days_asked, query, now.date(), searched.index.indexes.table)[0]
 
 
 def finds_of(

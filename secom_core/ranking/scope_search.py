@@ -27,6 +27,7 @@ from ..text.totals import asks_in_all
 from ..vectors import DocumentPlace
 from .columns import ColumnsAt
 from .dialogue import LEANT_ON
+from .last_times import last_times
 from .own_words import own_words_first
 from .passage_table import PassageTable, Rows
 from .signals import (
@@ -147,7 +148,7 @@ class ScopeSearch:
             parts.append(np.array(holding(self._table, _STANDING_ROWS), dtype=np.int64))
         if "date" in weights and parts:
             # Where whole months match, a date alone brings nobody in; it still counts for those who are.
-            on_the_day = np.flatnonzero(self._dates > LATER) if self._days else _NONE
+            on_the_day = np.flatnonzero(self._dates > LATER) if self._days[0] else _NONE
             parts.append(on_the_day[: limit if len(on_the_day) <= limit else 0])
         if not parts:
             parts.append(self._rows_of_best_memories(weights, limit))
@@ -248,7 +249,7 @@ class ScopeSearch:
                 asked = " ".join([self.query, *(text for text, weight in self.context if weight >= LEANT_ON)])
                 return mentioned(asked, table.casts)[at.cast]
             case "date":
-                return self._dates[pool] if self._days else np.zeros(len(pool))
+                return self._dates[pool] if self._days[0] else np.zeros(len(pool))
             case "recency":
                 today = self.now.date().toordinal() if self.now else int(table.days.max(initial=0))
                 return recent(at.day, today)
@@ -339,13 +340,15 @@ class ScopeSearch:
         return self._by_vector(self.indexes.key_vectors, self._table.memories)
 
     @cached_property
-    def _days(self) -> list[Span]:
-        """The days that the query asks for."""
-        return days_named(self.query, self.now.date() if self.now else None, self._table.years)
+    def _days(self) -> tuple[Sequence[Span], Sequence[Span]]:
+        """The days that the query asks for, and the same days of earlier years."""
+        return last_times(days_named, self.query, self.now.date() if self.now else None, self._table)
 
     @cached_property
     def _dates(self) -> Column:
-        return dated(self._days, self._table)
+        days, earlier = self._days
+        on_days = dated(days, self._table)
+        return np.maximum(on_days, LATER * dated(earlier, self._table)) if earlier else on_days
 
     def _found(self, kind: str) -> list[list[int]]:
         """The rows of each turn that a vector store has found, itself or by its memory's key, best first, each once."""
