@@ -147,15 +147,23 @@ class ScopeSearch:
         if not STANDS.isdisjoint(weights) and parts:
             parts.append(np.array(holding(self._table, _STANDING_ROWS), dtype=np.int64))
         if "date" in weights and parts:
-            # Where whole months match, a date alone brings nobody in; it still counts for those who are.
-            on_the_day = np.flatnonzero(self._dates > LATER) if self._days[0] else _NONE
-            parts.append(on_the_day[: limit if len(on_the_day) <= limit else 0])
+            parts.append(self._on_the_days(users, limit))
         if not parts:
             parts.append(self._rows_of_best_memories(weights, limit))
         if opened:
             parts += self._in_replies(np.concatenate(opened), weights)
         pool = distinct(np.concatenate(parts))
         return pool[there[pool]]
+
+    def _on_the_days(self, users: Mask, limit: int) -> Rows:
+        """What was said on, or soon after, the days that are asked for; of long times only what users say.
+
+        Where even that is too much, a date alone brings nobody in; it still counts for those who are.
+        """
+        on_days = self._dates > LATER if self._days[0] else np.zeros(len(users), dtype=np.bool_)
+        return next(
+            (rows for which in (on_days, on_days & users) if len(rows := np.flatnonzero(which)) <= limit), _NONE
+        )
 
     @property
     def _asks_of_replies(self) -> bool:

@@ -61,9 +61,7 @@ _SINGLE: Final = regex(
     rf"그(?P<three>[끄그]저께)|엊그제|엊그저께|{_OPENS}그제(?!야|서야)|(?P<one>어젯밤|간밤|지난\s?밤)"
 )
 
-_SIGNS: Final = tuple(
-    "전 지난 최근 요 저번 작년 올해 금년 이번 이달 봄 여름 가을 겨울 주말 그제 저께 젯밤 간밤".split()
-)
+SIGNS: Final = tuple("전 지난 최근 요 저번 작년 올해 금년 이번 이달 봄 여름 가을 겨울 주말 그제 저께 젯밤 간밤".split())
 
 
 def korean_periods(text: str, today: date) -> tuple[list[Span], str]:
@@ -73,7 +71,7 @@ def korean_periods(text: str, today: date) -> tuple[list[Span], str]:
         text: a question about what was said then.
         today: the day on which it is asked.
     """
-    return days_read(text, today, _FORMS) if is_signed(text, _SIGNS) else ([], text)
+    return days_read(text, today, _FORMS) if is_signed(text, SIGNS) else ([], text)
 
 
 def without_talk(text: str) -> str:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 from .dates import MONTH_NUMBERS, WEEKDAY_NUMBERS, Span, calendar_days, counted, last_weekday, spans, without_days
 from .han import HAN_NUMBER, han_number
 from .korean import korean_periods
+from .lately import past_times
 from .month_parts import counted_parts, days_of_months, month_parts
 from .patterns import regex
 from .plain_days import plain_days
@@ -114,7 +115,8 @@ def days_named(text: str, today: date | None, years: Iterable[int] = ()) -> list
     ranges, rest = _ranges(rest, today, years, weekdays=False)
     since, rest = _since(rest, today) if today else ([], rest)
     parts, rest = month_parts(rest, today, years, is_whole=True)
-    return list(dict.fromkeys([*until_now, *ranges, *since, *parts, *spans(rest, today, years)]))
+    past, rest = past_times(rest, today) if today else ([], rest)
+    return list(dict.fromkeys([*until_now, *ranges, *since, *parts, *past, *spans(rest, today, years)]))
 
 
 def days_asked(text: str, today: date, years: Iterable[int] = ()) -> list[Span]:

@@ -51,6 +51,7 @@ _SEASON: Final = regex(
     rf"(?P<season>{_LATIN})\b{_AFTER}?(?:\s(?:of\s|del?\s)?(?P<year>(?:19|20)\d\d))?\b",
     re.I,
 )
+_THEN: Final = regex(r"(?:in|during|over|this|im|diese[nm]|en|este|esta|au|ce|cet)\s", re.I)
 _CASE: Final = regex(r"(?:im|diese[nm]|letzte|vorige|vergangene|mein|unser)\w*\sfall", re.I)
 """A case in German, not the autumn."""
 _SIGN_SEASON: Final = regex(
@@ -128,7 +129,9 @@ _BEFORE_MONTH: Final = regex(
     rf"(?:(?P<year>(?:19|20)\d\d|[今去前昨])年[的の]?|(?<![年\d一二三四五六七八九十]))(?P<month>{_SIGN_NUMBER})月份?"
     "(?:以前|之前|前(?![半端后後往]))"
 )
-_MONTH_ALONE: Final = regex(rf"(?<![年一二三四五六七八九十])(?P<month>{HAN_NUMBER})月份?(?![一二三四五六七八九十前])")
+_MONTH_ALONE: Final = regex(
+    rf"(?<![年一二三四五六七八九十])(?P<month>{HAN_NUMBER})月份?(?![一二三四五六七八九十前]|[以之]前)"
+)
 _DAY_OF_MONTH: Final = regex(rf"(?:(?P<last>上个?月|先月)|这个月|本月|今月)[的の]?(?P<day>{_SIGN_NUMBER})[日号]")
 _FORTNIGHT: Final = wording("(?:a|one) fortnight ago|vor vierzehn Tagen|hace quince días|il y a quinze jours")
 _HALF_A_YEAR: Final = wording("half a year ago|vor einem halben jahr|hace medio año", anywhere="半年(?:前|以前|之前)")
@@ -143,7 +146,7 @@ _WEEK_BEFORE_LAST: Final = wording(
     "(?:the )?week before last|vorletzte[nr]? woche|semana antepasada", anywhere="上上个?(?:周|星期|礼拜)|先々週"
 )
 
-_SIGNS: Final = signs(
+SIGNS: Final = signs(
     "spring|summer|autumn|fall|winter|frühling|frühjahr|sommer|herbst|primavera|verano|otoño|invierno|printemps|été"
     "|automne|hiver|春|夏|秋|冬|weekend|week-end|wochenende|fin de|末|周|週|星期|礼|禮|曜|vor |hace|il y a|前|half"
     "|há |faz | fa"
@@ -151,6 +154,7 @@ _SIGNS: Final = signs(
     "|last |past |previous |letzten |vergangenen |seit |últim|derni|ayer|antier|before last|vorletzte|antepasada"
     "|fortnight"
 )
+"""One of these stands in whatever these expressions find."""
 
 
 def periods(text: str, today: date) -> tuple[list[Span], str]:
@@ -160,7 +164,7 @@ def periods(text: str, today: date) -> tuple[list[Span], str]:
         text: a question about what was said then.
         today: the day on which it is asked.
     """
-    return days_read(text, today, _FORMS) if is_signed(folded_case(text), _SIGNS) else ([], text)
+    return days_read(text, today, _FORMS) if is_signed(folded_case(text), SIGNS) else ([], text)
 
 
 def days_read(text: str, today: date, forms: Iterable[_Form]) -> tuple[list[Span], str]:
@@ -266,6 +270,14 @@ def _season(match: re.Match[str], today: date) -> _Days:
         yield from _any_season(match, today)
 
 
+def _season_then(match: re.Match[str], today: date) -> _Days:
+    """The same where it is told when it was: "last summer", "in the summer"; not what is of it: "my summer tyres"."""
+    parts = match.groupdict()
+    told = any(parts.get(each) for each in ("year", "last", "after", "past", "before"))
+    if told or (parts.get("in") and _THEN.match(match["in"])):
+        yield from _any_season(match, today)
+
+
 def _any_season(match: re.Match[str], today: date) -> _Days:
     """The same of a season that may be named without a word for that."""
     if _CASE.match(match[0]):
@@ -280,7 +292,7 @@ def _any_season(match: re.Match[str], today: date) -> _Days:
 
 def counted_seasons(text: str, today: date) -> Iterator[tuple[re.Match[str], tuple[date, date]]]:
     """The seasons and weekends that a text names, each the last that has begun where it does not tell which."""
-    if is_signed(folded_case(text), _SIGNS):
+    if is_signed(folded_case(text), SIGNS):
         for pattern in (_SEASON, _SIGN_SEASON):
             for match in pattern.finditer(text):
                 yield from ((match, days) for days in _any_season(match, today))
@@ -352,3 +364,8 @@ _FORMS: Final[tuple[_Form, ...]] = (
     (_SIGN_WEEKEND, weekend),
     (_SIGN_WEEKDAY, _weekday),
 )
+
+TIMES_OF_THE_PAST: Final[tuple[_Form, ...]] = (
+    *((pattern, _season_then if read is _season else read) for pattern, read in _FORMS if pattern is not _BEFORE_MONTH),
+)
+"""Those that tell when something was, in a question that asks for what was (`secom_core.text.lately`)."""
