@@ -19,15 +19,12 @@ from ..indexes.vector import VectorIndex
 from ..memory import Memory
 from ..protocols import Vectors
 from ..text.code import CodeAsked
-from ..text.dates import Span
 from ..text.intents import asks_again, asks_of_replies
 from ..text.list_items import item_asked, item_begins
-from ..text.periods import days_named
 from ..text.totals import asks_in_all
 from ..vectors import DocumentPlace
 from .columns import ColumnsAt
 from .dialogue import LEANT_ON
-from .last_times import last_times
 from .own_words import own_words_first
 from .passage_table import PassageTable, Rows
 from .signals import (
@@ -35,7 +32,6 @@ from .signals import (
     Column,
     Mask,
     ahead,
-    dated,
     group_scores,
     mentioned,
     passage_scores,
@@ -45,6 +41,7 @@ from .signals import (
 )
 from .speaking import REPLY, SAID_BY_USER, STANDING, UTTERANCE
 from .surroundings import around, holding
+from .time_scores import time_scores
 from .weights import STANDS, USERS
 from .whole_columns import at_rows
 
@@ -156,11 +153,13 @@ class ScopeSearch:
         return pool[there[pool]]
 
     def _on_the_days(self, users: Mask, limit: int) -> Rows:
-        """What was said on, or soon after, the days that are asked for; of long times only what users say.
+        """What was said in the time that is asked for; of long times only what users say.
 
-        Where even that is too much, a date alone brings nobody in; it still counts for those who are.
+        Where even that is too much, a time alone brings nobody in; it still counts for those who are.
         """
-        on_days = self._dates > LATER if self._days[0] else np.zeros(len(users), dtype=np.bool_)
+        if self._dates is None:
+            return _NONE
+        on_days = self._dates > LATER
         return next(
             (rows for which in (on_days, on_days & users) if len(rows := np.flatnonzero(which)) <= limit), _NONE
         )
@@ -257,7 +256,7 @@ class ScopeSearch:
                 asked = " ".join([self.query, *(text for text, weight in self.context if weight >= LEANT_ON)])
                 return mentioned(asked, table.casts)[at.cast]
             case "date":
-                return self._dates[pool] if self._days[0] else np.zeros(len(pool))
+                return np.zeros(len(pool)) if self._dates is None else self._dates[pool]
             case "recency":
                 today = self.now.date().toordinal() if self.now else int(table.days.max(initial=0))
                 return recent(at.day, today)
@@ -348,15 +347,10 @@ class ScopeSearch:
         return self._by_vector(self.indexes.key_vectors, self._table.memories)
 
     @cached_property
-    def _days(self) -> tuple[Sequence[Span], Sequence[Span]]:
-        """The days that the query asks for, and the same days of earlier years."""
-        return last_times(days_named, self.query, self.now.date() if self.now else None, self._table)
-
-    @cached_property
-    def _dates(self) -> Column:
-        days, earlier = self._days
-        on_days = dated(days, self._table)
-        return np.maximum(on_days, LATER * dated(earlier, self._table)) if earlier else on_days
+    def _dates(self) -> Column | None:
+        """How well each passage fits the time that the query tells; nothing where it tells none."""
+        words, silent = self.indexes.words, self._out | self.only_ask
+        return time_scores(self.query, self.now, self._table, words, silent)
 
     def _found(self, kind: str) -> list[list[int]]:
         """The rows of each turn that a vector store has found, itself or by its memory's key, best first, each once."""

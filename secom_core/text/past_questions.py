@@ -36,6 +36,8 @@ _SPANISH: Final = r"(?:qué|cuál(?:es)?|quién(?:es)?|dónde|adónde|cuándo|cu
 _SPANISH_PAST: Final = r"(?:he|has|ha|hemos|han|fue|fui|fuimos|\w+(?:é|ó|imos|amos|aron|ieron|aste|iste))"
 _FRENCH: Final = r"(?:qu'|que |quoi|quel|qui|où|quand|combien|comment)"
 _FRENCH_PAST: Final = r"(?:ai|as|avons|avez|suis|sommes|ont|est allés?|était|étaient|s'est|a \w+(?:é|i|u|is|it)e?s?)"
+# Syllables that end in the ㅆ of the past; 겠 is of the future, and 있 of the present.
+_KOREAN_PAST: Final = "".join(map(chr, range(0xAC14, 0xD7A4, 28))).replace("겠", "").replace("있", "")
 _ASKS: Final = wording(
     rf"""
     (?:did|have|has|had|was|were|haven't|hasn't|didn't|weren't|wasn't) {_SUBJECTS}
@@ -49,9 +51,14 @@ _ASKS: Final = wording(
     ^\W*(?:et |mais )?(?:à |avec |de |d'|en |dans |chez |pour |par )?{_FRENCH}.*\b{_FRENCH_PAST}\b
     (?:什么|哪|谁|几|多少|啥).*(?:了|过)|(?:了|过).*(?:什么|哪|谁|几|多少|啥|吗)
     (?:何|なに|どこ|誰|だれ|いつ|どの|どんな|いくつ|どれ).*(?:まし)?た(?:の|ん|っけ)?(?:ですか|でしたか|だろう|か)?\W*$|ましたか
-    (?:뭐|뭘|무엇|무슨|어디|누구|누가|언제|어떤|어느|몇).*[했았었왔갔샀봤됐웠렸졌겼켰]
+    (?:뭐|뭘|무엇|무슨|어디|누구|누가|언제|어떤|어느|몇).*[{_KOREAN_PAST}]
     """,
 ).search
+_FOLLOWS: Final = wording(
+    anywhere=r"^\s*(?:before|after|until|since|while|when|bevor|ehe|bis|nachdem|seit(?:dem)?|während|als)\b"
+)
+"""How a clause begins that tells when it was, after the one that asks."""
+
 _ADVICE: Final = wording(
     r"""
     can|could|should|would|will|shall|must|may|might|do I|do we|does it|am I going|going to|how to|planning|want to
@@ -63,7 +70,7 @@ _ADVICE: Final = wording(
 
 
 def clauses_of_the_past(text: str) -> list[tuple[int, int]]:
-    """Where the clauses begin and end that ask for what was, each with a time that stands before it.
+    """Where the clauses begin and end that ask for what was, each with a time that stands before it or after it.
 
     Args:
         text: what the user says.
@@ -73,7 +80,10 @@ def clauses_of_the_past(text: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     begin = -1
     for match in _CLAUSES.finditer(text):
-        if _ASKS(match[0]) is not None and _ADVICE(match[0]) is None:
+        is_after = found and found[-1][1] + 1 == match.start() and text[match.start() - 1] in _JOINS
+        if is_after and _FOLLOWS.search(match[0]):
+            found[-1] = found[-1][0], match.end()
+        elif _ASKS(match[0]) is not None and _ADVICE(match[0]) is None:
             found.append((match.start() if begin < 0 else begin, match.end()))
         is_time = len(match[0].split()) <= _OPENING and text.startswith(_JOINS, match.end())
         begin = match.start() if is_time else -1

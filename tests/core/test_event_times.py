@@ -1,0 +1,117 @@
+"""Times that a question tells by an event: "after the wedding", "the week before my exam", "since we moved"."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+
+from secom_core.bank import MemoryBank
+from secom_core.text.event_times import EventTime, event_times
+from secom_core.text.life_events import life_event
+
+SCOPE = ("acme", "alice")
+NOW = datetime(2026, 5, 20, 12, tzinfo=timezone.utc)
+
+TOLD = [
+    ("How did I feel the week before my exam?", EventTime("before", "my exam", days=7)),
+    ("Was habe ich zwei Wochen vor der Prüfung gemacht?", EventTime("before", "der Prüfung", days=14)),
+    ("Who called me two days after the operation?", EventTime("after", "the operation", days=2)),
+    ("What was stolen while I was in Lisbon?", EventTime("during", "I was in Lisbon")),
+    ("What has broken since we moved?", EventTime("since", "we moved")),
+    ("After the wedding, where did we go?", EventTime("after", "the wedding")),
+    ("What happened between the interview and the offer?", EventTime("between", "the interview", "the offer")),
+    ("Wer hat sich nach dem Umzug beschwert?", EventTime("after", "dem Umzug")),
+    ("Was ging kaputt, nachdem wir umgezogen sind?", EventTime("after", "wir umgezogen sind")),
+    ("¿Qué compré antes de mudarme?", EventTime("before", "mudarme")),
+    ("¿Qué pasó después de la boda?", EventTime("after", "la boda")),
+    ("Qu'est-ce qu'on a fait après le mariage?", EventTime("after", "le mariage")),
+    ("搬家之后我认识了哪个邻居？", EventTime("after", "搬家")),
+    ("結婚してから何を買いましたか？", EventTime("since", "結婚")),
+    ("이사 후에 누구를 만났어요?", EventTime("after", "이사")),
+]
+NONE = [
+    "What should I do after the exam?",
+    "After the wedding we need to rest. Where should we go?",
+    "Since I moved, I can't sleep. What helps?",
+    "What did I eat after work?",
+    "When did I get the offer?",
+    "Wer hat vor der Tür gewartet?",
+    "Was war besser als die alte Wohnung?",
+    "What do I need before the interview?",
+]
+
+CHAT = {
+    "2024-10-03": "Sold the old sofa to a student.",
+    "2025-05-12": "I can't sleep and eat only toast.",
+    "2025-05-20": "Just came out of the B2 exam, the listening part was brutal.",
+    "2025-08-15": "The florist cancelled on us, eight days before the big day.",
+    "2025-08-23": "We got married today, in the rain!",
+    "2025-08-27": "Half of the parcels are vases, seven of them.",
+    "2025-10-14": "The interview at Meridia lasted an hour and a half.",
+    "2025-10-22": "They want a case study about spare parts by Friday.",
+    "2025-11-06": "Meridia made me an offer, 54 thousand.",
+    "2026-01-10": "Bought a yellow lamp for the hall.",
+    "2026-02-02": "Flew to Lisbon yesterday, five flights of stairs to the flat.",
+    "2026-02-06": "Somebody took my purse on tram 28.",
+    "2026-04-18": "A pigeon nests in the gutter.",
+}
+
+
+@pytest.mark.parametrize(("text", "time"), TOLD)
+def test_a_time_that_is_told_by_an_event(text: str, time: EventTime) -> None:
+    assert event_times(text) == [time]
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_what_tells_no_time_by_an_event(text: str) -> None:
+    assert event_times(text) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "told", "other"),
+    [
+        ("the wedding", "We got married today", "Which dress for a guest?"),
+        ("I moved", "First night in the new flat", "They did not move forward with me"),
+        ("dem Umzug", "Seit heute wohnen wir in der Lindenallee", "Der Kühlschrank passt nicht"),
+        ("la boda", "Hoy nos casamos", "Hoy compré flores"),
+        ("搬家", "昨天搬进了新家", "昨天买了花"),
+    ],
+)
+def test_events_of_a_life_are_told_in_other_words(asked: str, told: str, other: str) -> None:
+    event = life_event(asked)
+    assert event is not None
+    assert event.told.search(told)
+    assert not event.told.search(other)
+
+
+@pytest.fixture(scope="module")
+def bank():
+    with MemoryBank.open() as opened:
+        for day, text in CHAT.items():
+            at = datetime.fromisoformat(f"{day}T10:00:00+00:00")
+            opened.remember(SCOPE, [{"role": "user", "content": text, "at": at}], session=day, close=True)
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("query", "day"),
+    [
+        ("How did I feel the week before my exam?", "2025-05-12"),
+        ("What went wrong before the wedding?", "2025-08-15"),
+        ("What did people give us after the wedding?", "2025-08-27"),
+        ("What did they ask of me between the interview and the offer?", "2025-10-22"),
+        ("What was stolen while I was in Lisbon?", "2026-02-06"),
+    ],
+)
+def test_what_was_said_then_is_found(bank: MemoryBank, query: str, day: str) -> None:
+    hits = bank.recall(SCOPE, query, token_budget=1000, now=NOW).hits
+    on_day = next(hit for hit in hits if str(hit.turns[0].at)[:10] == day)
+    assert on_day.kind == "relevant"
+    assert on_day.signals["date"] == max(hit.signals["date"] for hit in hits if "date" in hit.signals)
+    assert sum(hit.score >= on_day.score for hit in hits) <= 3
+
+
+def test_an_event_that_nobody_told_of_changes_nothing(bank: MemoryBank) -> None:
+    asked = bank.recall(SCOPE, "What did I buy before the eclipse?", token_budget=1000, now=NOW)
+    assert {hit.signals.get("date", 0) for hit in asked.hits} == {0}
