@@ -19,15 +19,30 @@ IN_ALL = """
     What accessories did I buy for my bike?
     List all my race times.
     Who has helped me with the move?
+    Which companies rejected me?
+    Which of my friends have kids?
+    What have I cancelled?
+    What has been stolen from me?
+    Where have we been on holiday?
+    Who owes me money?
     Wie viele Filme habe ich gesehen?
     Wie oft waren wir im Kino?
     Welche Städte habe ich besucht?
+    Welche Firmen haben mich abgelehnt?
+    Welche meiner Freunde haben Kinder?
+    Was habe ich alles gekündigt?
+    Wo waren wir schon überall?
     我今年读完了几本书？
     我在健身上一共花了多少钱？
     我去过哪些地方旅游？
     """
 OTHERS = """
     What is my dentist called?
+    What have I got to bring?
+    What has my doctor said?
+    What have you recommended?
+    Which glasses help me see?
+    Was ist alles möglich?
     Which address do I have?
     How many cups are in a litre?
     How much time do I have between the sprint and the release?
