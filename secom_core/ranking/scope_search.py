@@ -19,6 +19,7 @@ from ..indexes.vector import VectorIndex
 from ..memory import Memory
 from ..protocols import Vectors
 from ..text.code import CodeAsked
+from ..text.first_or_last import end_asked
 from ..text.intents import asks_again, asks_of_replies
 from ..text.list_items import item_asked, item_begins
 from ..text.totals import asks_in_all
@@ -41,6 +42,7 @@ from .signals import (
 )
 from .speaking import REPLY, SAID_BY_USER, STANDING, UTTERANCE
 from .surroundings import around, holding
+from .time_order import in_time_order
 from .time_scores import time_scores
 from .weights import STANDS, USERS
 from .whole_columns import at_rows
@@ -293,8 +295,14 @@ class ScopeSearch:
         return found
 
     def preferred(self, scores: Column, pool: Rows) -> Column:
-        """The scores, with what the user told before the rest, where much of it answers the query together."""
-        return own_words_first(scores, self._table, pool) if asks_in_all(self.query) else scores
+        """The scores, with what the user told before the rest, where much of it answers the query together.
+
+        And what was told last, or first, before what says the same, where that is asked for.
+        """
+        if asks_in_all(self.query):
+            scores = own_words_first(scores, self._table, pool)
+        end = end_asked(self.query)
+        return in_time_order(scores, self._table, pool, self._words, end) if end else scores
 
     def code_first(self, scores: Column, pool: Rows) -> Column:
         """The scores, with the code that is asked for before the other words of its reply, in the best replies."""
