@@ -9,17 +9,17 @@ import numpy as np
 from ..indexes.bm25 import BM25
 from ..text.dates import Span
 from ..text.event_times import EventTime, event_times
-from ..text.life_events import LifeEvent, life_event
+from ..text.life_events import life_event
 from ..text.speech import only_asks
 from ..text.totals import asks_in_all
 from .passage_table import PassageTable, Rows
 from .signals import Column, Days, Mask, passage_scores
 from .speaking import REPLY
 
-_KNOWN: Final = 0.5
-"""What share of the words for an event, by weight, has to be known, and to stand in what tells of it."""
+_KNOWN, _HELD = 0.4, 0.5
+"""What share of the words for an event, by weight, has to be known: one of two; and of those, what tells of it has."""
 
-_READ: Final = 12
+_READ: Final = 20
 """How many passages that may tell of the event are read, the best."""
 
 _FEW, _COMMON = 8, 0.1
@@ -36,6 +36,9 @@ _SURE: Final = 0.8
 
 _FAR: Final = 0.5
 """What it counts to be said before or after an event, but not near it."""
+
+_NONE: Final[Rows] = np.zeros(0, dtype=np.int64)
+_NO_SCORES: Final[Column] = np.zeros(0)
 
 _NEAR: Final = {"before": 45, "after": 30, "during": 10}
 """How many days before and after an event are near, and how long one goes on that is not told."""
@@ -90,21 +93,10 @@ def _days_of(event: str, table: PassageTable, words: BM25, silent: Mask) -> Span
     Of several that may tell of it, one that tells a day: "We got married today", "The exam is on 3 May". Nothing where
     the words are so common that they tell of nothing in particular.
     """
-    kind = life_event(event)
-    if kind is None and words.known(event) < _KNOWN:
-        return None
-    weighed = words.words(f"{event} {kind.words}" if kind else event)
-    if not len(weighed):
-        return None
-    scores = passage_scores(weighed, table)
-    tells = (table.kind != REPLY) & (table.memory >= 0) & (table.day > 0) & ~silent & (scores > 0)
-    if kind is None:
-        held = np.bincount(weighed.ids, weights=weighed.idf[weighed.numbers], minlength=len(table) + 1)[table.source]
-        tells &= held >= _KNOWN * float(weighed.idf.sum())
-    rows = np.flatnonzero(tells)
-    if kind is None and len(rows) > max(_FEW, _COMMON * int((table.kind != REPLY).sum())):
-        return None
-    rows = _telling(table, rows[np.argsort(-scores[rows], kind="stable")[:_READ]], kind)
+    tells = (table.kind != REPLY) & (table.memory >= 0) & (table.day > 0) & ~silent
+    rows, scores = _of_kind(event, table, words, tells)
+    if not len(rows):
+        rows, scores = _by_words(event, table, words, tells)
     if not len(rows):
         return None
     at = table.at(rows)
@@ -115,9 +107,33 @@ def _days_of(event: str, table: PassageTable, words: BM25, silent: Mask) -> Span
     return int(first[row]), int(last[row])
 
 
-def _telling(table: PassageTable, rows: Rows, kind: LifeEvent | None) -> Rows:
-    """Those that do not only ask, and tell of an event of that kind."""
+def _of_kind(event: str, table: PassageTable, words: BM25, tells: Mask) -> tuple[Rows, Column]:
+    """The best rows that tell of an event of the kind that the words are for, and the scores of all rows."""
+    kind = life_event(event)
+    weighed = words.words(f"{event} {kind.words}") if kind else None
+    if kind is None or not weighed:
+        return _NONE, _NO_SCORES
+    scores = passage_scores(weighed, table)
+    rows = _telling(table, scores, tells & (scores > 0))
+    return rows[[kind.told.search(table.passage(row).text) is not None for row in rows.tolist()]], scores
+
+
+def _by_words(event: str, table: PassageTable, words: BM25, tells: Mask) -> tuple[Rows, Column]:
+    """The best rows that hold the words themselves, where these are not too common, and the scores of all rows."""
+    weighed = words.words(event)
+    if not weighed or words.known(event) < _KNOWN:
+        return _NONE, _NO_SCORES
+    scores = passage_scores(weighed, table)
+    held = np.bincount(weighed.ids, weights=weighed.idf[weighed.numbers], minlength=len(table) + 1)[table.source]
+    holding = tells & (held >= _HELD * float(weighed.idf.sum()))
+    if holding.sum() > max(_FEW, _COMMON * int((table.kind != REPLY).sum())):
+        return _NONE, scores
+    return _telling(table, scores, holding), scores
+
+
+def _telling(table: PassageTable, scores: Column, among: Mask) -> Rows:
+    """The best of the rows that do not only ask, best first."""
+    rows = np.flatnonzero(among)
+    rows = rows[np.argsort(-scores[rows], kind="stable")[:_READ]]
     table.read(rows.tolist())
-    texts = (table.passage(row).text for row in rows.tolist())
-    tells = [not only_asks(text) and (kind is None or kind.told.search(text) is not None) for text in texts]
-    return rows[np.array(tells, dtype=np.bool_)]
+    return rows[[not only_asks(table.passage(row).text) for row in rows.tolist()]]

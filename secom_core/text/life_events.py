@@ -37,8 +37,8 @@ LIFE_EVENTS: Final = (
             """,
             anywhere="结婚|婚礼|結婚|입籍|결혼",
         ),
-        "wedding married marry marriage hochzeit heiraten geheiratet heiratet trauung boda casamos casaron casé casar"
-        " mariage mariés marié 结婚 婚礼 結婚した 결혼 결혼했어요",
+        "wedding married marry marriage tied knot hochzeit heiraten geheiratet heiratet trauung boda casamos"
+        " casaron casé casar mariage mariés marié 结婚 婚礼 結婚した 결혼 결혼했어요",
     ),
     LifeEvent(
         wording(
@@ -47,6 +47,7 @@ LIFE_EVENTS: Final = (
             moving (?:day|in|out|house|van|boxes)|moved (?:in|into|out|house|here|there|to)
             first (?:\w+ )?(?:night|day|morning|week|evening) in (?:the|my|our) (?:new )?{_HOME}
             in (?:the|my|our) new {_HOME}
+            (?:got|picked up|have|collected) (?:the|our|my) keys (?:to|of|for) (?:the|our|my)
             umzug|umgezogen|eingezogen|einzug|zogen wir|sind .{{0,30}}gezogen|wohnen? (?:wir|ich) (?:jetzt|nun|in)
             (?:neue|neuen|neuer) (?:wohnung|haus|zuhause|heim)
             mudanza|mud(?:é|amos|arme|arnos)|(?:piso|casa|apartamento) nuev[oa]|nuev[oa] (?:piso|casa|apartamento)
@@ -54,8 +55,8 @@ LIFE_EVENTS: Final = (
             """,
             anywhere="搬家|搬进|搬到|新家|引っ越|引越|新居|이사|새 ?집",
         ),
-        "move moved moving flat apartment house boxes umzug umgezogen eingezogen wohnung wohnen wohne mudanza mudamos"
-        " mudé piso déménagement déménagé emménagé 搬家 新家 引っ越し 引っ越した 이사",
+        "move moved moving flat apartment house boxes keys umzug umgezogen eingezogen wohnung wohnen wohne mudanza"
+        " mudamos mudé piso déménagement déménagé emménagé 搬家 新家 引っ越し 引っ越した 이사",
     ),
     LifeEvent(
         wording(

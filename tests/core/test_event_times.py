@@ -73,6 +73,8 @@ def test_what_tells_no_time_by_an_event(text: str) -> None:
     [
         ("the wedding", "We got married today", "Which dress for a guest?"),
         ("I moved", "First night in the new flat", "They did not move forward with me"),
+        ("we moved in", "We got the keys to the farmhouse this morning", "I lost the keys"),
+        ("our wedding", "Tied the knot on the beach", "Tied a knot into the rope"),
         ("dem Umzug", "Seit heute wohnen wir in der Lindenallee", "Der Kühlschrank passt nicht"),
         ("la boda", "Hoy nos casamos", "Hoy compré flores"),
         ("搬家", "昨天搬进了新家", "昨天买了花"),
@@ -110,6 +112,21 @@ def test_what_was_said_then_is_found(bank: MemoryBank, query: str, day: str) -> 
     assert on_day.kind == "relevant"
     assert on_day.signals["date"] == max(hit.signals["date"] for hit in hits if "date" in hit.signals)
     assert sum(hit.score >= on_day.score for hit in hits) <= 3
+
+
+def test_an_event_of_a_life_that_is_told_in_the_words_of_the_question_too() -> None:
+    with MemoryBank.open() as bank:
+        for day, text in {
+            "2025-03-01": "Is it hard to move abroad?",
+            "2025-06-02": "A fox lives under the shed.",
+            "2025-09-03": "We settled in the lighthouse.",
+            "2025-09-09": "The pump failed.",
+        }.items():
+            at = datetime.fromisoformat(f"{day}T10:00:00+00:00")
+            bank.remember(SCOPE, [{"role": "user", "content": text, "at": at}], session=day, close=True)
+        found = bank.recall(SCOPE, "What failed after we moved into the lighthouse?", token_budget=500, now=NOW)
+    date = {str(hit.turns[0].at)[:10]: hit.signals["date"] for hit in found.hits if "date" in hit.signals}
+    assert date["2025-09-09"] == date["2025-09-03"] > date["2025-03-01"]
 
 
 def test_an_event_that_nobody_told_of_changes_nothing(bank: MemoryBank) -> None:
