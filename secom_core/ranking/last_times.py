@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import date, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..text.dates import Span
 from ..text.wording import wording
 from .passage_table import PassageTable
 
-_Reading = Callable[[str, date | None, Collection[int]], list[Span]]
+_Reading: TypeAlias = Callable[[str, date, Collection[int]], list[Span]]
 
 _NO_YEAR: Final = (1,)
 """Years in which nothing was said: what a question tells with its year is found whatever years are given."""
@@ -25,9 +25,7 @@ _EVERY: Final = wording(
 """What says that several years are meant."""
 
 
-def last_times(
-    read: _Reading, query: str, today: date | None, table: PassageTable
-) -> tuple[Sequence[Span], Sequence[Span]]:
+def last_times(read: _Reading, query: str, today: date, table: PassageTable) -> tuple[Sequence[Span], Sequence[Span]]:
     """The days that a question names, and the same days of earlier years than the one that is meant.
 
     "In March" is the last March that has begun in which anything was said, unless the question tells the year, or means
@@ -40,7 +38,7 @@ def last_times(
         table: what was said.
     """
     found = read(query, today, table.years)
-    if today is None or len(found) < 2 or _EVERY.search(query):
+    if len(found) < 2 or _EVERY.search(query):
         return found, ()
     same: dict[tuple[int, ...], list[Span]] = {}
     for span in found:

@@ -45,6 +45,6 @@ def in_time_order(scores: Column, table: PassageTable, pool: Rows, words: Words,
     alike = alike[[not only_asks(table.passage(row).text) for row in pool[alike].tolist()]]
     days, places = np.unique(table.day[pool[alike]], return_inverse=True)
     later = places / max(len(days) - 1, 1)
-    raised = scores.copy()
+    raised: Column = scores.copy()
     raised[alike] += _MOST * (later if end == "last" else 1 - later)
     return raised

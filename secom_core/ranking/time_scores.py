@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import numpy as np
 
 from ..indexes.bm25 import BM25
+from ..text.dates import Span
 from ..text.periods import days_named
 from .event_days import event_scores
 from .last_times import last_times
@@ -27,7 +29,10 @@ def time_scores(query: str, now: datetime | None, table: PassageTable, words: BM
     Returns:
         ``None`` where the question tells no time.
     """
-    days, earlier = last_times(days_named, query, now.date() if now else None, table)
+    days: Sequence[Span] = days_named(query, None, table.years) if now is None else ()
+    earlier: Sequence[Span] = ()
+    if now is not None:
+        days, earlier = last_times(days_named, query, now.date(), table)
     if not days:
         return event_scores(query, table, words, silent)
     on_days = dated(days, table)

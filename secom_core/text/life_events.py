@@ -43,7 +43,8 @@ LIFE_EVENTS: Final = (
     LifeEvent(
         wording(
             rf"""
-            the move|(?:my|our) move|{_WE} (?:\w+ )?moved(?! (?:on|forward|up|past|money|it|the|my)\b)
+            the move|(?:my|our) move|did (?:I|we|she|he|they) move(?! (?:on|forward|up|past|money|it|the|my)\b)
+            {_WE} (?:\w+ )?moved(?! (?:on|forward|up|past|money|it|the|my)\b)
             moving (?:day|in|out|house|van|boxes)|moved (?:in|into|out|house|here|there|to)
             first (?:\w+ )?(?:night|day|morning|week|evening) in (?:the|my|our) (?:new )?{_HOME}
             in (?:the|my|our) new {_HOME}
@@ -104,8 +105,8 @@ LIFE_EVENTS: Final = (
     LifeEvent(
         wording(
             r"""
-            laid off|lay-?offs?|(?:got|was|been|were) fired|lost (?:my|his|her|the) job|(?:was|were|been) let go
-            entlassen|entlassung|(?:job|stelle|arbeit) verloren|despid\w+|licenci\w+
+            laid off|lay-?offs?|(?:got|was|been|were) fired|(?:lost|lose) (?:my|his|her|the) job
+            (?:was|were|been) let go|entlassen|entlassung|(?:job|stelle|arbeit) verloren|despid\w+|licenci\w+
             """,
             anywhere="被裁|失业|解雇|リストラ|해고",
         ),
