@@ -14,6 +14,7 @@ from typing import Any, Final
 from sqlalchemy import Engine
 
 from ..errors import InvalidInput, MissingExtra, StoreError
+from .open_files import is_open_encrypted, nothing_opens
 from .reasons import reason_of
 
 _PLAIN: Final = b"SQLite format 3\0"
@@ -169,19 +170,27 @@ def check_key(key: object) -> None:
 
 def is_plain(file: Path) -> bool | None:
     """Whether the file begins as SQLite's do that are not encrypted; nothing where there is none, or nothing in it."""
-    with suppress(OSError), file.open("rb") as opened:
-        begin = opened.read(len(_PLAIN))
+    with nothing_opens(), suppress(OSError):
+        encrypted = is_open_encrypted(file)
+        if encrypted is not None:
+            return not encrypted
+        begin = _begin_of(file, len(_PLAIN))
         return begin == _PLAIN if begin else None
     return None
 
 
 def is_text(file: Path) -> bool:
     """Whether the file begins with words; an encrypted one begins with chance."""
-    with file.open("rb") as opened:
-        begin = opened.read(_LOOKED_AT)
+    with nothing_opens():
+        begin = b"\0" if is_open_encrypted(file) is not None else _begin_of(file, _LOOKED_AT)
     # The last character may be cut off.
     words = begin.decode(errors="ignore")
     return len(words.encode()) > len(begin) - 4 and all(each.isprintable() or each.isspace() for each in words)
+
+
+def _begin_of(file: Path, length: int) -> bytes:
+    with file.open("rb") as opened:
+        return opened.read(length)
 
 
 def _driver(key: str | None) -> ModuleType:

@@ -20,6 +20,7 @@ from sqlalchemy.pool import StaticPool
 from ..errors import InvalidInput, SecomError, StoreError, shorten
 from .cipher import Cipher
 from .log_syncing import CAN_SYNC
+from .open_files import OpenFile
 from .places import file_at
 from .sql import SqlStore
 from .transactions import Asked, wait_at_most
@@ -35,33 +36,6 @@ _UNENFORCED: Final = "secom_unenforced"
 """Where a connection notes that foreign keys are not enforced in it."""
 _OWN_TABLES: Final = frozenset({"schema_versions", "scopes"})
 """Tables of every bank of every schema, which no other program is likely to have both of."""
-
-
-class _File:
-    """Which file was opened under a path. SQLite would go on writing to one that is no longer there."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._opened: tuple[int, int] | None = None
-
-    def opened(self) -> None:
-        """The file that is there is the one."""
-        self._opened = self._opened or self._there()
-
-    def check(self, *_: object) -> None:
-        """Raise `StoreError` where it is no longer the file under its path."""
-        if self._opened is not None and self._there() != self._opened:
-            raise StoreError(
-                f"the bank's file {str(self.path)!r} was removed or replaced while it was open, and nothing was "
-                "written; close the bank, put the file or a backup of it in its place, and open the bank again"
-            )
-
-    def _there(self) -> tuple[int, int] | None:
-        try:
-            found = self.path.stat()
-        except FileNotFoundError:
-            return None
-        return found.st_dev, found.st_ino
 
 
 def open_sqlite(
@@ -105,7 +79,7 @@ def open_sqlite(
     )
     event.listen(engine, "connect", partial(_configure, file=file, cipher=cipher, wait=wait))
     event.listen(engine, "checkin", _enforce_references)
-    watched = _watched(engine, file) if file is not None else None
+    watched = _watched(engine, OpenFile(file, is_encrypted=cipher.is_on)) if file is not None else None
     try:
         return SqlStore(engine, partial(_begin, watched), cipher, wait)
     except SecomError:
@@ -129,11 +103,11 @@ def _place(path: str | Path, cipher: Cipher) -> Path:
     return file
 
 
-def _watched(engine: Engine, path: Path) -> _File:
+def _watched(engine: Engine, file: OpenFile) -> OpenFile:
     """The file that is opened under a path; no other one is made there."""
-    file = _File(path)
-    event.listen(engine, "do_connect", file.check)
-    event.listen(engine, "connect", lambda *_: file.opened())
+    event.listen(engine, "do_connect", file.connecting)
+    event.listen(engine, "connect", file.connected)
+    event.listen(engine, "engine_disposed", file.closed)
     return file
 
 
@@ -204,7 +178,7 @@ def _keep_write_ahead_log(cursor: Any, wait: float) -> bool:
         time.sleep(random.uniform(0, 0.02))
 
 
-def _begin(file: _File | None, connection: Connection, asked: Asked) -> None:
+def _begin(file: OpenFile | None, connection: Connection, asked: Asked) -> None:
     driver: Any = connection.connection.driver_connection
     info = connection.info
     wait_at_most(driver, info, BUSY_TIMEOUT_S if asked.wait is None else asked.wait)
