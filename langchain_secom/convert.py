@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections import ChainMap, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal
 
@@ -33,7 +33,7 @@ from secom_core.llm.quoting import spoken
 from secom_core.memory import Hit, Memory, Passage, Section
 
 from .attachments import words_of
-from .notices import REVIEWER, edited_call, is_notice, reviewers_words
+from .notices import REVIEWER, edited_call, is_handoff, is_notice, reviewers_words
 from .times import time_of
 
 Tools = Literal["brief", "omit"]
@@ -128,7 +128,8 @@ def to_messages(
 
     Left out are system messages, messages that a framework made up (``additional_kwargs["lc_source"]``, unless it gives
     what a person decided of a tool's call), its notices in place of an answer or a result (`langchain_secom.notices`),
-    removals, recalled memory, and messages that say nothing. A tool's result stands directly after its call.
+    calls that hand over to another agent, removals, recalled memory, and messages that say nothing. A tool's result
+    stands directly after its call.
 
     Args:
         messages: the conversation.
@@ -137,7 +138,9 @@ def to_messages(
     """
     if tools not in ("brief", "omit"):
         raise InvalidInput(f"tools is 'brief' or 'omit', not {tools!r}")
-    spoken = [message for message in messages if _is_spoken(message)]
+    messages = list(messages)
+    handoffs = {each.tool_call_id for each in messages if isinstance(each, ToolMessage) and is_handoff(each)}
+    spoken = [without_calls(message, handoffs) for message in messages if _is_spoken(message)]
     kept = _results_after_calls(spoken) if tools == "brief" else map(_without_calls, _without_results(spoken))
     return [message for message in map(convert, kept) if message.text.strip()]
 
@@ -174,6 +177,13 @@ def _with_results(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
 
 def _without_results(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
     return (message for message in messages if _role(message) != "tool")
+
+
+def without_calls(message: BaseMessage, ids: Collection[str]) -> BaseMessage:
+    """A message without its calls of these ids."""
+    calls = getattr(message, "tool_calls", ())
+    kept = [call for call in calls if call["id"] not in ids]
+    return message if len(kept) == len(calls) else message.model_copy(update={"tool_calls": kept})
 
 
 def _without_calls(message: BaseMessage) -> BaseMessage:

@@ -15,7 +15,7 @@ from secom_core.citations import read_citations
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.text.kept import KEPT, Kept
 
-from .convert import Tools, text_of, to_message, to_messages
+from .convert import Tools, text_of, to_message, to_messages, without_calls
 from .messages import is_summary, place_of, stable_id
 from .notices import is_notice
 from .readings import Readings
@@ -249,12 +249,7 @@ def _without_memory_tools(thread: Sequence[BaseMessage]) -> list[BaseMessage]:
         for each in thread
         if isinstance(each, ToolMessage) and each.additional_kwargs.get("lc_source") == "secom"
     }
-    return [_without_calls(message, ours) if isinstance(message, AIMessage) else message for message in thread]
-
-
-def _without_calls(message: AIMessage, ids: set[str]) -> AIMessage:
-    kept = [call for call in message.tool_calls if call["id"] not in ids]
-    return message if len(kept) == len(message.tool_calls) else message.model_copy(update={"tool_calls": kept})
+    return [without_calls(message, ours) for message in thread]
 
 
 def ids_shown(turns: Iterable[Turn], shown: Sequence[BaseMessage]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Messages in a thread that LangChain and deepagents write themselves: neither the model nor a tool said them."""
+"""Messages in a thread that LangChain and packages on it write themselves: neither the model nor a tool said them."""
 
 from __future__ import annotations
 
@@ -32,6 +32,10 @@ _EDITED: Final = re.compile(
     re.S,
 )
 
+_HANDED_OVER: Final = re.compile(r"Successfully transferred (?P<back>back )?to (?P<agent>.+)")
+_HANDED_BACK: Final = "__is_handoff_back"
+_HANDED_TO: Final = "__handoff_destination"
+
 REVIEWER: Final = "reviewer"
 """The speaker of what a person says who refuses a call of a tool."""
 
@@ -41,12 +45,24 @@ def is_notice(message: BaseMessage) -> bool:
 
     What a model says is never taken for one: its answers name the model, or the tokens that they took.
     """
+    if message.response_metadata.get(_HANDED_BACK):
+        return True
     if isinstance(message, ToolMessage):
-        return _IN_PLACE_OF_A_RESULT.match(str(message.text)) is not None
+        return is_handoff(message) or _IN_PLACE_OF_A_RESULT.match(str(message.text)) is not None
     if not isinstance(message, AIMessage) or message.tool_calls or _of_a_model(message):
         return False
     text = message.content if isinstance(message.content, str) else str(message.text)
     return _IN_PLACE_OF_AN_ANSWER.match(text) is not None
+
+
+def is_handoff(result: ToolMessage) -> bool:
+    """Whether a result only says that one agent hands over to another (langgraph-supervisor, langgraph-swarm)."""
+    found = _HANDED_OVER.fullmatch(str(result.text))
+    if found is None:
+        return False
+    agent = "_".join(found["agent"].split()).lower()
+    named = f"transfer_{'back_' if found['back'] else ''}to_{agent}"
+    return result.name == named or not result.response_metadata.keys().isdisjoint((_HANDED_TO, _HANDED_BACK))
 
 
 def _of_a_model(message: AIMessage) -> bool:
