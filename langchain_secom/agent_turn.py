@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Final, cast
 
 from langchain_core.messages import BaseMessage
+from langchain_core.runnables import ensure_config
 from typing_extensions import NotRequired, TypedDict
 
 from secom_core.citations import Citations
@@ -34,6 +35,12 @@ MEMORY_USE: Final = "secom_memory"
 
 OWNERS: Final = "secom_owners"
 """The same of those whose memories take in an answer (`owner_of`), if its agent runs within another graph."""
+
+
+CHECKPOINTER: Final = "__pregel_checkpointer"
+"""The key of a run's configuration under which LangGraph keeps its checkpointer."""
+
+_OF_SERVER: Final = "langgraph_request_id"
 
 
 @dataclass(frozen=True)
@@ -153,11 +160,23 @@ def session_of(identity: Identity, key: str, messages: Sequence[BaseMessage], ru
     """
     info = runtime.execution_info
     named = identity.value(key, runtime.context)
-    if named is None and key == "thread_id" and info is not None:
+    if key == "thread_id" and _is_for_one_run():
+        named = None
+    elif named is None and key == "thread_id" and info is not None:
         named = info.thread_id
     session = conversation_name(messages) if named in (None, "") else str(named)
     # A sub-agent shares its caller's thread, but its messages are another conversation.
     return f"{session}/{conversation_name(messages)}" if is_subagent(runtime) else session
+
+
+def is_checkpointed() -> bool:
+    """Whether the current run has a checkpointer: the thread is then known whole, and may be interrupted."""
+    return ensure_config().get("configurable", {}).get(CHECKPOINTER) is not None
+
+
+def _is_for_one_run() -> bool:
+    """Whether LangGraph's server made up a thread for a run without one, which names no conversation."""
+    return _OF_SERVER in ensure_config().get("configurable", {}) and not is_checkpointed()
 
 
 def is_subagent(runtime: Runtime[Any]) -> bool:

@@ -10,7 +10,6 @@ from typing import Any, Literal, cast
 
 from langchain_core.callbacks import adispatch_custom_event, dispatch_custom_event
 from langchain_core.messages import AIMessage, BaseMessage
-from langchain_core.runnables import run_in_executor
 
 from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer
 from secom_core.bank.answers import ANSWER_WAITS_S
@@ -20,7 +19,16 @@ from secom_core.errors import InvalidInput, MissingExtra, SecomError, warn_degra
 from secom_core.stores.database import waiting_at_most
 
 from .agent_answers import read_response, with_owner
-from .agent_turn import AgentTurn, MemoryUse, is_inner, is_subagent, session_of, state_keys, state_schema
+from .agent_turn import (
+    AgentTurn,
+    MemoryUse,
+    is_checkpointed,
+    is_inner,
+    is_subagent,
+    session_of,
+    state_keys,
+    state_schema,
+)
 from .citations import CITATIONS_EVENT
 from .convert import Tools
 from .dialogue import QueryHook, check_hook
@@ -33,7 +41,7 @@ from .messages import latest_question, query_of
 from .recall_options import recall_options
 from .scopes import ScopePart, bound_scope
 from .streaming import MarkerTransformer, noting_shown
-from .thread_memory import ThreadMemory, is_checkpointed, unless_cancelled
+from .thread_memory import ThreadMemory, off_loop, unless_cancelled
 from .tools import memory_tools
 from .turn_recall import TurnRecall, nothing
 
@@ -217,7 +225,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def aretract_thread(self, thread_id: ScopePart, *, scope: Sequence[ScopePart] | None = None) -> int:
         """As `retract_thread`, without blocking the event loop."""
-        return await run_in_executor(None, partial(self.retract_thread, thread_id, scope=scope))
+        return await off_loop(partial(self.retract_thread, thread_id, scope=scope))
 
     # -- hooks --------------------------------------------------------------------------------------------------------
 
@@ -236,7 +244,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """As `before_agent`, without blocking the event loop."""
-        return await run_in_executor(None, self.before_agent, state, runtime)
+        return await off_loop(self.before_agent, state, runtime)
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
@@ -261,7 +269,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         if self._is_off(request.runtime):
             return await handler(request)
         known = self._known_turn(request.state) is not None
-        turn = self._current_turn(request) if known else await run_in_executor(None, self._current_turn, request)
+        turn = self._current_turn(request) if known else await off_loop(self._current_turn, request)
         if turn.recall is None:
             turn = await self._arecalled(turn, request)
         remember = partial(self._remember, turn, request.state["messages"], request.runtime)
@@ -269,7 +277,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             answer = await unless_cancelled(handler(self._insert(request, turn.block(self._instruction))), remember)
         turn, response = self._read(turn, answer)
         if self._may_stop(response):
-            await run_in_executor(None, remember)
+            await off_loop(remember)
         return self._extended(turn, response)
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -285,7 +293,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         """As `after_agent`, without blocking the event loop."""
         if self._is_off(runtime):
             return None
-        event, thread = await run_in_executor(None, self._end, state, runtime)
+        event, thread = await off_loop(self._end, state, runtime)
         if event:
             await adispatch_custom_event(CITATIONS_EVENT, event)
         return thread

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -21,7 +22,7 @@ from secom_core.conversation import Message
 from secom_core.errors import MissingExtra, SecomError, StoreError
 from secom_core.times import present
 
-from .agent_turn import OWNERS, AgentTurn, is_subagent, owner_of
+from .agent_turn import CHECKPOINTER, OWNERS, AgentTurn, is_checkpointed, is_subagent, owner_of
 from .known_messages import ThreadOptions, ids_of_messages, named_messages, new_messages
 from .lineage import Lineage, Retracted, follow
 from .messages import earlier_turns, is_summary, place_of
@@ -29,14 +30,13 @@ from .open_turns import OpenTurn, open_turns
 
 try:
     from langchain.agents.middleware import ModelRequest
-    from langgraph.checkpoint.base import CheckpointTuple
+    from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
     from langgraph.runtime import Runtime
 except ImportError as error:
     raise MissingExtra("SecomMiddleware", "langchain") from error
 
 
 _Answer = TypeVar("_Answer")
-_CHECKPOINTER: Final = "__pregel_checkpointer"
 _DURABILITY: Final = "__pregel_durability"
 _LOOKED_THROUGH: Final = 64
 """In how many checkpoints messages of other branches are looked for: the latest of a branch has all of its messages."""
@@ -46,9 +46,16 @@ _PAUSE_S: Final = 0.01
 """How long the current checkpoint is waited for before it is looked for again, and twice as long each time."""
 
 
-def is_checkpointed() -> bool:
-    """Whether the current run has a checkpointer: the thread is then known whole, and may be interrupted."""
-    return ensure_config().get("configurable", {}).get(_CHECKPOINTER) is not None
+_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("loop", default=None)
+
+
+async def off_loop(call: Callable[..., _Answer], *args: Any) -> _Answer:
+    """Call something in a thread, from where it may ask a checkpointer that works in the event loop only."""
+    token = _loop.set(asyncio.get_running_loop())
+    try:
+        return await run_in_executor(None, call, *args)
+    finally:
+        _loop.reset(token)
 
 
 async def unless_cancelled(answer: Awaitable[_Answer], remember: Callable[[], object]) -> _Answer:
@@ -63,7 +70,7 @@ async def unless_cancelled(answer: Awaitable[_Answer], remember: Callable[[], ob
         if is_checkpointed():
             # Who is cancelled once more does not wait: it goes on in its thread.
             with suppress(asyncio.CancelledError, SecomError):
-                await asyncio.shield(run_in_executor(None, remember))
+                await asyncio.shield(off_loop(remember))
         raise
 
 
@@ -71,17 +78,28 @@ def _latest_checkpoints(most: int = _LOOKED_THROUGH) -> list[CheckpointTuple]:
     """The latest checkpoints of the current run's thread: the outermost graph's, if the agent is within another."""
     configurable = ensure_config()["configurable"]
     of_thread = {"thread_id": configurable.get("thread_id"), "checkpoint_ns": ""}
-    # An iterator of an asynchronous saver that is not read to its end cannot be closed here.
-    return list(configurable[_CHECKPOINTER].list({"configurable": of_thread}, limit=most))
+    of_thread_only = RunnableConfig(configurable=of_thread)
+    with suppress(NotImplementedError):
+        # An iterator of an asynchronous saver that is not read to its end cannot be closed here.
+        return list(configurable[CHECKPOINTER].list(of_thread_only, limit=most))
+    # LangGraph's server wraps a checkpointer that its developer has chosen, without the calls that wait.
+    if (loop := _loop.get()) is None:
+        return []
+    return asyncio.run_coroutine_threadsafe(_listed(configurable[CHECKPOINTER], of_thread_only, most), loop).result()
+
+
+async def _listed(saver: BaseCheckpointSaver[Any], of_thread: RunnableConfig, most: int) -> list[CheckpointTuple]:
+    with suppress(NotImplementedError):  # by a checkpointer that lists nothing
+        return [each async for each in saver.alist(of_thread, limit=most)]
+    return []
 
 
 def _said_at(ids: Collection[str]) -> dict[str, datetime]:
     """When messages of earlier runs were said, by their ids: when the first checkpoint was made that holds them."""
     said = dict[str, datetime]()
-    with suppress(NotImplementedError):  # by a checkpointer that lists nothing
-        for saved in _latest_checkpoints(_DATED_BY) if is_checkpointed() else ():
-            here = (each.id for each in _messages_in(saved) if each.id in ids)
-            said |= dict.fromkeys(map(str, here), datetime.fromisoformat(saved.checkpoint["ts"]))
+    for saved in _latest_checkpoints(_DATED_BY) if is_checkpointed() else ():
+        here = (each.id for each in _messages_in(saved) if each.id in ids)
+        said |= dict.fromkeys(map(str, here), datetime.fromisoformat(saved.checkpoint["ts"]))
     return said
 
 
