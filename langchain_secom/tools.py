@@ -191,7 +191,8 @@ def create_search_memory_tool(
         shown = caller.shown(bank, scope, session_key)
         recall = recalled(bank, scope, query, asked=caller.asked, exclude=shown, **caller.told, **asked.arguments)
         return caller.reply(
-            result(recall, scope, show_ids=show_ids) or why_empty(options, remembered=bool(bank.stats(scope).turns))
+            result(recall, scope, show_ids=show_ids)
+            or why_empty(options, remembered=bank.stats(scope).turns > len(shown))
         )
 
     async def asearch(

@@ -23,10 +23,12 @@ from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
 from langchain_secom import (
+    SecomMiddleware,
     create_manage_memory_tool,
     create_mark_memory_tool,
     create_read_memory_tool,
@@ -504,3 +506,17 @@ def test_a_fact_that_was_noted_twice_is_forgotten_at_once(bank: MemoryBank) -> N
     gone = manage.invoke({"action": "forget", "memory_id": last})
     assert gone == f"Forgot {last}. With it went 1 more that noted the same."
     assert bank.turns(ANN, turn_ids=[first, last]) == []
+
+
+def test_a_search_that_could_find_only_what_the_thread_shows_blames_no_budget() -> None:
+    calls = [Answer("How nice!"), Answer(tool_calls=(ToolCall("search_memory", {"query": "dog"}, id="c1"),)), "Bello."]
+    with MemoryBank.open() as bank, ScriptedServer(calls) as server:
+        memory = SecomMiddleware(bank, scope=ANN, write="inline")
+        search = create_search_memory_tool(bank, scope=ANN)
+        model = HttpAgentModel(base_url=server.base_url)
+        agent = create_agent(model, [search], middleware=[memory], checkpointer=InMemorySaver())
+        friday: Any = {"configurable": {"thread_id": "friday"}}
+        agent.invoke({"messages": [("user", "My dog is called Bello.")]}, friday)
+        messages = agent.invoke({"messages": [("user", "What is my dog called?")]}, friday)["messages"]
+    [found] = [each.text for each in messages if isinstance(each, ToolMessage)]
+    assert found == "Nothing about this is remembered."
