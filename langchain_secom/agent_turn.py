@@ -17,7 +17,7 @@ from secom_core.errors import MissingExtra
 from secom_core.memory import Recall
 from secom_core.stores.digests import digest
 
-from .identity import Identity
+from .identity import Identity, is_checkpointed
 from .known_messages import SeenMessages, ThreadOptions
 from .messages import conversation_name, place_of
 from .readings import Readings
@@ -36,9 +36,6 @@ MEMORY_USE: Final = "secom_memory"
 OWNERS: Final = "secom_owners"
 """The same of those whose memories take in an answer (`owner_of`), if its agent runs within another graph."""
 
-
-CHECKPOINTER: Final = "__pregel_checkpointer"
-"""The key of a run's configuration under which LangGraph keeps its checkpointer."""
 
 _OF_SERVER: Final = "langgraph_request_id"
 
@@ -167,11 +164,6 @@ def session_of(identity: Identity, key: str, messages: Sequence[BaseMessage], ru
     session = conversation_name(messages) if named in (None, "") else str(named)
     # A sub-agent shares its caller's thread, but its messages are another conversation.
     return f"{session}/{conversation_name(messages)}" if is_subagent(runtime) else session
-
-
-def is_checkpointed() -> bool:
-    """Whether the current run has a checkpointer: the thread is then known whole, and may be interrupted."""
-    return ensure_config().get("configurable", {}).get(CHECKPOINTER) is not None
 
 
 def _is_for_one_run() -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from langchain_core.runnables import RunnableConfig, ensure_config
 
@@ -13,6 +13,14 @@ from secom_core.conversation import Scope
 from secom_core.errors import InvalidInput, InvalidScope
 
 from .scopes import ScopePart, bound_scope, if_wrapped, scope_of, whole_or_parts
+
+CHECKPOINTER: Final = "__pregel_checkpointer"
+"""The key of a run's configuration under which LangGraph keeps its checkpointer."""
+
+
+def is_checkpointed() -> bool:
+    """Whether the current run has a checkpointer: the thread is then known whole, and may be interrupted."""
+    return ensure_config().get("configurable", {}).get(CHECKPOINTER) is not None
 
 
 def check_key(name: str, value: object) -> str:

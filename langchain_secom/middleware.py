@@ -19,20 +19,11 @@ from secom_core.errors import InvalidInput, MissingExtra, SecomError, warn_degra
 from secom_core.stores.database import waiting_at_most
 
 from .agent_answers import read_response, with_owner
-from .agent_turn import (
-    AgentTurn,
-    MemoryUse,
-    is_checkpointed,
-    is_inner,
-    is_subagent,
-    session_of,
-    state_keys,
-    state_schema,
-)
+from .agent_turn import AgentTurn, MemoryUse, is_inner, is_subagent, session_of, state_keys, state_schema
 from .citations import CITATIONS_EVENT
 from .convert import Tools
 from .dialogue import QueryHook, check_hook
-from .identity import Identity, check_key, check_switches
+from .identity import Identity, check_key, check_switches, is_checkpointed
 from .impressions import citation_counts, citing_bank
 from .insertion import inserted
 from .known_messages import ThreadOptions

@@ -22,7 +22,8 @@ from secom_core.conversation import Message
 from secom_core.errors import MissingExtra, SecomError, StoreError
 from secom_core.times import present
 
-from .agent_turn import CHECKPOINTER, OWNERS, AgentTurn, is_checkpointed, is_subagent, owner_of
+from .agent_turn import OWNERS, AgentTurn, is_subagent, owner_of
+from .identity import CHECKPOINTER, is_checkpointed
 from .known_messages import ThreadOptions, ids_of_messages, named_messages, new_messages
 from .lineage import Lineage, Retracted, follow
 from .messages import earlier_turns, is_summary, place_of
