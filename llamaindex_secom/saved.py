@@ -6,6 +6,7 @@ session; it does not hold it.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -28,6 +29,9 @@ SAVED: Final = "saved"
 """The key of what a saved memory says of itself."""
 
 _live: Final[WeakValueDictionary[str, SavedMessages]] = WeakValueDictionary()
+_in_a_turn: Final[OrderedDict[str, SavedMessages]] = OrderedDict()
+"""By the id in the saved form: servers that save the state at each step hold no memory between two steps of a turn."""
+_MOST_IN_A_TURN: Final = 64
 _lock: Final = ForkLock()
 
 
@@ -76,10 +80,13 @@ class Saved(BaseModel):
             settings: the fields that were saved. They tell which one is meant if there are several of the session.
         """
         with _lock:
+            answering = dict(_in_a_turn)
             memories = [each for each in _live.values() if type(each) is kind and each.bank.storage.is_open]
         scope = list(settings.get("scope", ()))
-        itself = [each for each in memories if each.id == self.memory and list(each.scope) == scope]
-        session = [each for each in memories if self._is_of_session(each, settings)]
+        ids = {self.memory, answering[self.memory].id if self.memory in answering else self.memory}
+        itself = [each for each in memories if each.id in ids and list(each.scope) == scope]
+        busy = {each.id for each in answering.values()}
+        session = [each for each in memories if each.id not in busy and self._is_of_session(each, settings)]
         alike = [each for each in session if all(settings.get(name) == value for name, value in each.settings.items())]
         found = itself or (session if len(session) == 1 else alike)
         return found[0] if found else None
@@ -158,6 +165,24 @@ def know(memory: SavedMessages) -> None:
     """Make a memory known to this process, until nobody uses it any more."""
     with _lock:
         _live[memory.id] = memory
+
+
+def keep_in_turn(saved_as: str, memory: SavedMessages, *, needed: bool) -> None:
+    """Keep a memory that knows more than its saved form while this is needed: the recall of a turn, refused messages.
+
+    Args:
+        saved_as: the id in the saved form.
+        memory: the memory.
+        needed: whether it is; else it is let go.
+    """
+    with _lock:
+        _in_a_turn.pop(saved_as, None)
+        if needed:
+            _in_a_turn[saved_as] = memory
+        # Turns that were given up go; what the store refused is nowhere else.
+        given_up = [name for name, each in _in_a_turn.items() if not each.is_waiting]
+        for name in given_up[: max(0, len(_in_a_turn) - _MOST_IN_A_TURN)]:
+            del _in_a_turn[name]
 
 
 def _arguments(names: Sequence[str], value: str = "") -> str:

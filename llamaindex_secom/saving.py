@@ -13,8 +13,10 @@ from typing_extensions import Self
 from secom_core.bank import MemoryBank
 from secom_core.errors import InvalidInput
 
+from .answers import is_answer
 from .chat_log import dumped
-from .saved import SAVED, Saved, know
+from .saved import SAVED, Saved, keep_in_turn, know
+from .unstored import Unstored
 from .window import WindowEntry
 
 
@@ -24,10 +26,16 @@ class SavedMessages(BaseMemory):
     scope: tuple[str, ...]
     session: str = Field(min_length=1)
     window: list[WindowEntry] = Field(default_factory=list, exclude=True)
+    unstored: list[Unstored] = Field(default_factory=list)
     _bank: MemoryBank = PrivateAttr()
     _lock: Any = PrivateAttr()
     _id: str = PrivateAttr(default_factory=lambda: uuid.uuid4().hex)
+    _saved_as: str | None = PrivateAttr(default=None)
     _unkept: list[WindowEntry] = PrivateAttr(default_factory=list)
+
+    def __repr_args__(self) -> list[tuple[str | None, Any]]:
+        """Scope and session, without any message: workflows log this at every event."""
+        return [("scope", self.scope), ("session", self.session), ("messages", len(self.window))]
 
     @property
     def bank(self) -> MemoryBank:
@@ -45,6 +53,11 @@ class SavedMessages(BaseMemory):
         return ()
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether it holds what the bank does not."""
+        return bool(self.unstored or self._unkept)
+
+    @property
     def settings(self) -> dict[str, Any]:
         """The options, as they are saved."""
         return self.model_dump(mode="json", exclude={"window", "unstored", "store_path"})
@@ -59,6 +72,7 @@ class SavedMessages(BaseMemory):
             StoreError: the bank was in memory and is closed.
         """
         saved = Saved.of(self).model_dump(mode="json")
+        self._saved_as = self._saved_as or self._id
         with self._lock:
             data = super().to_dict(**{"mode": "json", **kwargs})
             unkept = [{**dumped(entry), "turn": entry.turn, "name": entry.name} for entry in self._unkept]
@@ -87,15 +101,23 @@ class SavedMessages(BaseMemory):
         saved = Saved.model_validate(data[SAVED])
         live = saved.live(cls, settings) if not kwargs else None
         if isinstance(live, cls):
+            live._saved_as = saved.memory
             return live
         saved.check_given(kwargs)
         if kwargs.get("bank") is None and kwargs.get("store_path") is None:
             opened = saved.reopened(key=kwargs.pop("key", None), busy_timeout=kwargs.pop("busy_timeout", None))
             kwargs["bank"] = opened
         memory = cls(**{**settings, "window": [], "store_path": None, **kwargs})
+        memory._saved_as = saved.memory
         memory._unkept = [WindowEntry(**each) for each in settings.get("window", [])]
         memory.window = [*memory.window, *memory._unkept]
         return memory
+
+    def _stay_in_turn(self) -> None:
+        """Stay in this process until the user's last message is answered, where nobody may hold a saved memory."""
+        if self._saved_as is not None:
+            is_answered = not self.window or (is_answer(self.window[-1].seen) and self.window[-1].step is None)
+            keep_in_turn(self._saved_as, self, needed=self.is_waiting or not is_answered)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Another memory of the same session, such as with another ``k``; a deep copy is the memory itself.
@@ -112,7 +134,8 @@ class SavedMessages(BaseMemory):
         if deep and not update:
             return self
         copied = super().model_copy(update=update)
-        copied._id, copied.window, copied._unkept = uuid.uuid4().hex, [*self.window], [*self._unkept]
+        copied._id, copied._saved_as = uuid.uuid4().hex, None
+        copied.window, copied._unkept = [*self.window], [*self._unkept]
         know(copied)
         return copied
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, field_validator
+from llama_index.core.bridge.pydantic import ConfigDict, PrivateAttr, field_validator
 
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.bank.answers import epoch_soon, shared_writer, waiting_for_a_lock
@@ -46,7 +46,6 @@ class SessionMessages(SavedMessages):
     remember_tools: bool = False
     write: Literal["inline", "background"] = "inline"
     on_error: Literal["warn", "raise"] = "warn"
-    unstored: list[Unstored] = Field(default_factory=list)
     _writer: BackgroundWriter | None = PrivateAttr(default=None)
     _epoch: tuple[int, int] | None = PrivateAttr(default=None)
     _by_user: UserHook = PrivateAttr()
@@ -67,10 +66,6 @@ class SessionMessages(SavedMessages):
     @classmethod
     def _check_scope(cls, value: Sequence[str]) -> Scope:
         return check_scope(value)
-
-    def __repr_args__(self) -> list[tuple[str | None, Any]]:
-        """Scope and session, without any message: workflows log this at every event."""
-        return [("scope", self.scope), ("session", self.session), ("messages", len(self.window))]
 
     # -- reading --------------------------------------------------------------------------------------------------
 
@@ -183,6 +178,7 @@ class SessionMessages(SavedMessages):
                 self._failed("the session is left open", error)
                 self.session = uuid.uuid4().hex
             self.window, self._unkept, self._kept_turn, self._is_whole = [], [], None, True
+            self._stay_in_turn()
 
     def flush(self, timeout: float | None = None) -> bool:
         """Store what the store had refused, and wait until the background writer has made everything of it.
@@ -312,8 +308,11 @@ class SessionMessages(SavedMessages):
         self._kept_turn = None if anew else self._kept_turn
         self._unkept = [*([] if anew else self._unkept), *entries]
         self._is_anew = anew or self._is_anew
-        if self.unstored or not (self._unkept or self._is_anew):
-            return
+        if not self.unstored and (self._unkept or self._is_anew):
+            self._keep_unkept()
+        self._stay_in_turn()
+
+    def _keep_unkept(self) -> None:
         try:
             with waiting_for_a_lock(shared_writer(self._bank), self.scope):
                 kept = records(self._unkept, self._kept_turn)

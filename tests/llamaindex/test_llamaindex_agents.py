@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -834,3 +836,81 @@ async def test_an_agent_that_is_shown_nodes_teaches_by_take_in(learner: MemoryBa
         assert lesson.kind == "recorded"
         assert await reward.atake_in(answer.response, nodes) == []
     assert [entry.cited for entry in learner.citations.log(ANN)] == [(101,)]
+
+
+class SavedAtEachStep:
+    """A server's state: it holds no memory, only what one was saved as, and restores it for each step."""
+
+    def __init__(self, memory: SecomMemory) -> None:
+        self._saved = json.dumps(memory.to_dict())
+
+    @property
+    def memory(self) -> SecomMemory:
+        return SecomMemory.from_dict(json.loads(self._saved))
+
+
+def test_a_memory_restored_at_each_step_knows_the_recall_of_its_turn_and_takes_in_what_the_answer_cites() -> None:
+    bank = MemoryBank.open(citations=True)
+    bank.remember(ANN, [("user", "My violin teacher is Marta.")], session="old", close=True)
+    state = SavedAtEachStep(SecomMemory(bank=bank, scope=ANN, session="now", citations=True))
+    state.memory.put(ChatMessage(role="user", content="Who teaches me the violin?"))
+    assert "Marta" in str(state.memory.get()[-1].content)
+    first = state.memory.last_recall
+    bank.remember(ANN, [("user", "The violin has a new string.")], session="other", close=True)
+    state.memory.get()
+    assert first is not None
+    assert state.memory.last_recall is first
+    state.memory.put_messages([ChatMessage(role="assistant", content="Marta [1].")])
+    assert [entry.cited for entry in bank.citations.log(ANN)] == [(1,)]
+    assert [message.text for turn in bank.turns(ANN, "now") for message in turn.messages][1] == "Marta."
+
+
+def test_a_memory_restored_at_each_step_stores_what_the_store_refused_with_the_next_messages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bank = MemoryBank.open()
+    state = SavedAtEachStep(SecomMemory(bank=bank, scope=ANN, session="now"))
+
+    def failing(*args: Any, **kwargs: Any) -> Any:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as full:
+        full.setattr(MemoryBank, "remember", failing)
+        with pytest.warns(DegradedWarning, match="kept and stored with the next"):
+            state.memory.put(ChatMessage(role="user", content="My dog is called Rex."))
+        with pytest.warns(DegradedWarning, match="kept and stored with the next"):
+            state.memory.put(ChatMessage(role="assistant", content="Hello, Rex."))
+    state.memory.put(ChatMessage(role="user", content="He is four."))
+    said = [message.text for turn in bank.turns(ANN, "now") for message in turn.messages]
+    assert said == ["My dog is called Rex.", "Hello, Rex.", "He is four."]
+
+
+def test_a_turn_that_was_given_up_is_not_taken_for_the_one_of_another_run_of_the_session() -> None:
+    bank = MemoryBank.open()
+    given_up = SavedAtEachStep(SecomMemory(bank=bank, scope=ANN, session="now"))
+    given_up.memory.put(ChatMessage(role="user", content="Tell me about Ghent."))
+    for question, answer in (("Tell me about Bruges.", "It has canals."), ("And Ostend?", "It has a beach.")):
+        state = SavedAtEachStep(SecomMemory(bank=bank, scope=ANN, session="now"))
+        state.memory.put(ChatMessage(role="user", content=question))
+        state.memory.put(ChatMessage(role="assistant", content=answer))
+    shown = [message.content for message in SecomMemory(bank=bank, scope=ANN, session="now").get_all()]
+    assert shown == [
+        "Tell me about Ghent.",
+        "Tell me about Bruges.",
+        "It has canals.",
+        "And Ostend?",
+        "It has a beach.",
+    ]
+    assert state.memory is not given_up.memory
+
+
+def test_a_saved_memory_is_let_go_when_its_turn_is_answered() -> None:
+    bank = MemoryBank.open()
+    state = SavedAtEachStep(SecomMemory(bank=bank, scope=ANN, session="now"))
+    state.memory.put(ChatMessage(role="user", content="My dog is called Rex."))
+    held = weakref.ref(state.memory)
+    gc.collect()
+    assert held() is not None
+    state.memory.put(ChatMessage(role="assistant", content="Hello, Rex."))
+    gc.collect()
+    assert held() is None
