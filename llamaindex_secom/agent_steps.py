@@ -25,8 +25,13 @@ _CODE: Final = re.compile(r"<execute>(.*?)</execute>", re.S)
 
 
 def said_by_user(message: ChatMessage) -> bool:
-    """Whether a message has the role of the user and is no result of the code that a ``CodeActAgent`` has run."""
-    return message.role == MessageRole.USER and not text_of(message).lstrip().startswith(_RESULT)
+    """Whether a message has the role of the user and is no result of a tool.
+
+    Results with this role are those of the code that a ``CodeActAgent`` has run, and those that name their call, as
+    LlamaIndex's router for AG-UI hands them over.
+    """
+    is_result = "tool_call_id" in message.additional_kwargs or text_of(message).lstrip().startswith(_RESULT)
+    return message.role == MessageRole.USER and not is_result
 
 
 def check_user_hook(hook: UserHook) -> UserHook:

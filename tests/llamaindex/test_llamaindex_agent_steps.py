@@ -218,3 +218,20 @@ async def test_generated_code_calls_the_memory_tools_by_their_names(bank: Memory
     assert "def read_memory(memory_id: str, start: int = 0) -> str:" in first
     assert re.search(r"Result of executing.*My violin teacher is Marta\..*Remembered, as", second, re.S)
     assert stored(bank, "notes") == ["She is kind."]
+
+
+def test_a_result_that_a_front_end_hands_over_as_the_users_message_is_not_remembered() -> None:
+    """LlamaIndex's router for AG-UI gives the results of tools the role of the user, and writes calls as text."""
+    bank = MemoryBank.open()
+    memory = SecomMemory(bank=bank, scope=ANN, session="now")
+    call = "<tool_call><name>weather</name><arguments>{}</arguments></tool_call>"
+    asked = ChatMessage(role="user", content="What is the weather?", additional_kwargs={"id": "u1"})
+    called = ChatMessage(role="assistant", content=call, additional_kwargs={"id": "a1"})
+    result = ChatMessage(role="user", content="21 degrees", additional_kwargs={"id": "t1", "tool_call_id": "c1"})
+    memory.set([asked, called, result])
+    memory.put(ChatMessage(role="assistant", content="It is warm."))
+    assert [message.text for turn in bank.turns(ANN) for message in turn.messages] == [
+        "What is the weather?",
+        "It is warm.",
+    ]
+    assert [message.content for message in memory.get()] == ["What is the weather?", call, "21 degrees", "It is warm."]
