@@ -16,8 +16,9 @@ from .passage_table import PassageTable, Rows
 from .signals import Column, Days, Mask, passage_scores
 from .speaking import REPLY
 
-_KNOWN, _HELD = 0.4, 0.5
-"""What share of the words for an event, by weight, has to be known: one of two; and of those, what tells of it has."""
+_KNOWN, _HELD = 0.4, 0.6
+"""What share of the words for an event, by weight, has to be known: one of two. And of those, what tells of it has more
+than one of two, as a course is mentioned long after it was begun."""
 
 _READ: Final = 20
 """How many passages that may tell of the event are read, the best."""

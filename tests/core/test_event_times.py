@@ -119,7 +119,7 @@ def test_an_event_of_a_life_that_is_told_in_the_words_of_the_question_too() -> N
         for day, text in {
             "2025-03-01": "Is it hard to move abroad?",
             "2025-06-02": "A fox lives under the shed.",
-            "2025-09-03": "We settled in the lighthouse.",
+            "2025-09-03": "The lighthouse move took a day.",
             "2025-09-09": "The pump failed.",
         }.items():
             at = datetime.fromisoformat(f"{day}T10:00:00+00:00")
@@ -132,3 +132,25 @@ def test_an_event_of_a_life_that_is_told_in_the_words_of_the_question_too() -> N
 def test_an_event_that_nobody_told_of_changes_nothing(bank: MemoryBank) -> None:
     asked = bank.recall(SCOPE, "What did I buy before the eclipse?", token_budget=1000, now=NOW)
     assert {hit.signals.get("date", 0) for hit in asked.hits} == {0}
+
+
+def test_what_shares_one_of_two_words_is_another_event() -> None:
+    with MemoryBank.open() as bank:
+        said = [
+            (
+                "2025-09-07",
+                "I am to begin a master's in October. Which computer would you take?",
+                "The grey Lumen, 899.",
+            ),
+            ("2025-10-02", "A fox lives under the shed. I started to feed it.", "Foxes like eggs."),
+            ("2025-11-20", "Bronwen of the course lent me her notes.", "That is kind of her."),
+        ]
+        for day, asked, answer in said:
+            bank.remember(SCOPE, _turn(day, asked, answer), session=day, close=True)
+        recall = bank.recall(SCOPE, "Which computer did you lean towards when I started the course?", now=NOW)
+        assert {hit.signals.get("date", 0) for hit in recall.hits} == {0}
+
+
+def _turn(day: str, asked: str, answer: str) -> list[dict[str, str]]:
+    said = zip(("user", "assistant"), (asked, answer), strict=True)
+    return [{"role": role, "content": text, "timestamp": day} for role, text in said]
