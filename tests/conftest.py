@@ -21,7 +21,7 @@ from secom_core.stores.opening import open_store
 from secom_core.stores.sql import SqlStore
 
 # Tests speak plain HTTP; all the world's certificates, read anew for each client, would take its first 20 ms.
-os.environ.setdefault("SSL_CERT_FILE", str(Path(__file__).with_name("fixtures") / "certificate.pem"))
+os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("fixtures") / "certificate.pem")
 
 # Processes that tests start would each compile the packages anew, for half a second.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
