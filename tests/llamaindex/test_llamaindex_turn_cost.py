@@ -19,13 +19,17 @@ ANN = ("acme", "ann")
 EARLY, LATE, SOME = 20, 200, 8
 
 
+def question(number: int) -> str:
+    return f"How do I oil loom {number} of hall {number % 7}?"
+
+
 def reply(number: int) -> str:
     return " ".join(f"Step {number}.{part}: oil the spindle, turn the wheel, let the wood dry." for part in range(12))
 
 
 def turn(memory: SecomMemory, number: int, words: str) -> dict[str, int]:
     """The calls of an agent's turn, each with how many statements it takes."""
-    asked = f"How do I oil loom {number} of hall {number % 7}?"
+    asked = question(number)
     calls: dict[str, Any] = {
         "user": lambda: memory.put(ChatMessage(role="user", content=asked)),
         "get": lambda: memory.get(),
@@ -55,12 +59,16 @@ def test_a_put_takes_few_statements(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("write", ["inline", "background"])
 def test_a_late_turn_takes_as_many_as_an_early_one(tmp_path: Path, write: Any) -> None:
-    took = []
+    took: dict[int, int] = {}
     with MemoryBank.open(tmp_path / "m.db") as bank:
         memory = SecomMemory(scope=ANN, session="s", bank=bank, write=write)
         for number in range(LATE + SOME):
-            took.append(sum(turn(memory, number, reply(number)).values()))
+            if number < EARLY + SOME or number >= LATE:
+                took[number] = sum(turn(memory, number, reply(number)).values())
+            else:  # said, but not counted, so that nothing is asked
+                said = ("user", question(number)), ("assistant", reply(number))
+                memory.put_messages([ChatMessage(role=role, content=words) for role, words in said])
             memory.flush()
     # Now and then a block of the index is written too, whose pieces are a statement each.
-    early, late = (min(took[start : start + SOME]) for start in (EARLY, LATE))
+    early, late = (min(took[start + place] for place in range(SOME)) for start in (EARLY, LATE))
     assert late <= early + 2
