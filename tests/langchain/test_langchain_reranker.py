@@ -59,7 +59,7 @@ both_ways = pytest.mark.parametrize("how", ["sync", "async"])
 
 
 def test_scores_are_from_0_to_1(bank: MemoryBank) -> None:
-    question = "Where did the owl go in May?"
+    question = "Where did the owl go in May 2024 and in May 2025?"
     found = SecomRetriever(bank=bank, scope=ANN, k=6).invoke(question)
     assert max(hit.score for hit in bank.recall(ANN, question, k=1).hits) > 1
     scores = [each.metadata["score"] for each in CitationReranker(bank=bank).compress_documents(found, question)]
@@ -73,7 +73,7 @@ async def test_the_order_is_that_of_the_papers_reranker_as_it_has_learned(how: s
     learns = RerankerOptions(top=3, learning_rate=0.5)
     with MemoryBank.open(embedder=HashingEmbedder(), citations=learns) as bank:
         remember(bank)
-        question = "Where did the owl go in May?"
+        question = "Where did the owl go in May 2024 and in May 2025?"
         kept = SecomRetriever(bank=bank, scope=ANN, k=3).invoke(question)
         before = await ranked(how, CitationReranker(bank=bank), kept, question)
         last = ids(before)[-1]
@@ -94,7 +94,7 @@ async def test_the_order_is_that_of_the_papers_reranker_as_it_has_learned(how: s
 @pytest.mark.slow
 @both_ways
 async def test_a_bank_that_records_orders_by_its_own_scores_whatever_was_cited(bank: MemoryBank, how: str) -> None:
-    question = "Where did the owl go in May?"
+    question = "Where did the owl go in May 2024 and in May 2025?"
     recall = bank.recall(ANN, question, k=8)
     assert recall.impression is not None
     bank.citations.reward(ANN, question, recall.impression, [8])
@@ -211,7 +211,7 @@ async def test_it_works_in_a_compression_retriever(bank: MemoryBank, how: str) -
         base_retriever=SecomRetriever(bank=bank, scope=ANN, k=8, order="time"),
         base_compressor=CitationReranker(bank=bank, top_n=2),
     )
-    question = "Where did the owl go in May?"
+    question = "Where did the owl go in May 2024 and in May 2025?"
     if "batch" in how:
         call = getattr(retriever, how)([question, question])
         found = (await call if how == "abatch" else call)[1]
