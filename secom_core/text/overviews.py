@@ -102,6 +102,7 @@ _ALL: Final = wording(
 _LEAD: Final = wording(
     r"""
     (?:give|show|write|make|tell) me (?:an?|the) (?:\w+ )?(?:overview|summary|recap|list) of|list
+    walk me through|in (?:the right |chronological )?order|one by one|in short
     gib mir (?:bitte )?eine[n]? (?:\w+ )?(?:überblick|übersicht|zusammenfassung) (?:über|von)
     haz(?:me)? un resumen de|fais-moi un résumé de|fammi un riassunto di|faça um resumo de
     """
@@ -113,7 +114,7 @@ def asks_of_all_sessions(query: str) -> bool:
     """Whether a question is about all that was ever said, and names no subject: "What have we talked about so far?"."""
     if len(query) > _LONGEST or not is_signed(folded_case(query), _ALL_SIGNS):
         return False
-    return _ALL.search(query) is not None and not tells_of_others(_LEAD.sub(" ", _ALL.sub(" ", query)))
+    return _ALL.search(query) is not None and not tells_of_others(_ALL.sub(" ", _LEAD.sub(" ", query)))
 
 
 def asks_for_overview(query: str) -> bool:

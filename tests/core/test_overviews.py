@@ -54,6 +54,7 @@ ALL_SESSIONS = """
     Summarise all our conversations.
     What topics did we cover?
     List all the topics we have discussed.
+    Walk me through what we talked about so far, in order.
     Gib mir einen Überblick über alle unsere Gespräche.
     Worüber haben wir bisher gesprochen?
     ¿De qué hemos hablado hasta ahora?
