@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Scope
-from secom_core.errors import attempted
+from secom_core.errors import SecomError, attempted
 from secom_core.processes import ForkLock, in_child
 
 _MOST: Final = 1000
@@ -74,10 +74,22 @@ class OpenTurns:
         self._taken(scope, session)
 
     def remember(self, scope: Scope, *, besides: str) -> None:
-        """Remember those of a scope, but for those of one session, whose thread tells what was said."""
-        for turn in self._taken(scope):
-            if turn.session != besides:
-                turn.remember(False)
+        """Remember those of a scope, but for those of one session, whose thread tells what was said.
+
+        Raises:
+            SecomError: one could not be remembered; what is not remembered is held.
+        """
+        self._taken(scope, besides)
+        left = self._taken(scope)
+        try:
+            while left:
+                left[0].remember(False)
+                del left[0]
+        except SecomError:
+            with self._lock:
+                # What has begun in the conversation since then tells what was said.
+                self._turns = {**{(each.scope, each.session): each for each in left}, **self._turns}
+            raise
 
     def end(self) -> None:
         """Remember all, as the bank is being closed.

@@ -252,3 +252,24 @@ def test_what_cannot_be_remembered_as_a_bank_closes_is_held() -> None:
     fails.clear()
     turns.end()
     assert remembered == ["one", "two"]
+
+
+def test_what_cannot_be_remembered_at_the_next_run_is_held() -> None:
+    turns, written, failing = OpenTurns(), list[str](), {"a"}
+
+    def turn(session: str) -> OpenTurn:
+        def remember(closing: bool) -> None:
+            if session in failing:
+                raise StoreLocked("the bank's file is locked")
+            written.append(session)
+
+        return OpenTurn(ANN, session, remember)
+
+    for session in ("a", "b"):
+        turns.begin(turn(session))
+    with pytest.raises(StoreLocked):
+        turns.remember(ANN, besides="new")
+    failing.clear()
+    turns.remember(ANN, besides="new")
+    turns.remember(ANN, besides="new")
+    assert written == ["a", "b"]
