@@ -35,7 +35,7 @@ LIFE_EVENTS: Final = (
             boda|nos casamos|se cas(?:ó|aron)|me casé|casar(?:me|nos|se)|mariage|noces
             (?:nous sommes|on s'est|ils se sont|s'est) mari\w+|mariée?s
             """,
-            anywhere="结婚|婚礼|結婚|입籍|결혼",
+            anywhere="结婚|婚礼|結婚|入籍|결혼",
         ),
         "wedding married marry marriage tied knot hochzeit heiraten geheiratet heiratet trauung boda casamos"
         " casaron casé casar mariage mariés marié 结婚 婚礼 結婚した 결혼 결혼했어요",

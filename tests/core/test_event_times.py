@@ -78,6 +78,7 @@ def test_what_tells_no_time_by_an_event(text: str) -> None:
         ("dem Umzug", "Seit heute wohnen wir in der Lindenallee", "Der Kühlschrank passt nicht"),
         ("la boda", "Hoy nos casamos", "Hoy compré flores"),
         ("搬家", "昨天搬进了新家", "昨天买了花"),
+        ("結婚した", "今日、入籍しました", "国籍を調べました"),
     ],
 )
 def test_events_of_a_life_are_told_in_other_words(asked: str, told: str, other: str) -> None:
