@@ -9,6 +9,7 @@ import io
 import os
 import struct
 import tarfile
+import weakref
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -215,7 +216,7 @@ def _counted(count: int, name: str) -> int:
 
 def _in_zip(name: str, file: File) -> Iterator[File]:
     try:
-        archive = zipfile.ZipFile(file.opener())
+        archive = _owning(file.opener(), zipfile.ZipFile)
     except (*_DAMAGE, OSError) as error:
         reason = f"{name} is a zip archive that is damaged or not whole ({error})"
         raise InvalidTranscript(f"{reason}; download it once more") from error
@@ -246,13 +247,28 @@ def _check_member(info: zipfile.ZipInfo, shown: str) -> None:
 
 def _in_tar(name: str, file: File) -> Iterator[File]:
     try:
-        archive = tarfile.open(fileobj=file.opener(), mode="r:")  # noqa: SIM115 - open as long as its files are
+        archive = _owning(file.opener(), _tar)
         members = [each for each in archive if each.isfile()]
     except (tarfile.TarError, OSError) as error:
         raise InvalidTranscript(f"{name} is a tar archive that is damaged ({error}); download it once more") from error
     for count, member in enumerate(members):
         _counted(count, name)
         yield File(member.name, member.size, f"{name}: {member.name}", partial(_of_tar, archive, member))
+
+
+def _tar(raw: BinaryIO) -> tarfile.TarFile:
+    return tarfile.open(fileobj=raw, mode="r:")
+
+
+def _owning(raw: BinaryIO, opened: Callable[[BinaryIO], T]) -> T:
+    """An archive that closes its file when nothing reads it any more, or now if it is none."""
+    try:
+        archive = opened(raw)
+    except BaseException:
+        raw.close()
+        raise
+    weakref.finalize(archive, raw.close)
+    return archive
 
 
 def _of_folder(path: Path) -> BinaryIO:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import shutil
 import sys
+import tarfile
+import warnings
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from copy import deepcopy
 from datetime import datetime, timezone
 from pathlib import Path
@@ -360,6 +364,26 @@ def test_a_single_file_is_found_in_the_zip_of_its_product(tmp_path: Path, name: 
     form, expected = EXPECTED[name]
     named = {key.replace("WhatsApp", "My files"): said for key, said in expected.items()}
     assert (format_of(path).name, rows(read(path))) == (form, named)
+
+
+@pytest.mark.parametrize("name", ["whole.zip", "whole.tar", "cut.zip", "cut.tar", "unknown.zip"])
+def test_an_archive_is_closed_when_it_has_been_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    content = examples.FILES["conversations.json"] if name.startswith("whole") else {"a": 1}
+    examples.zipped(path, {"conversations.json": content})
+    if path.suffix == ".tar":
+        examples.write(tmp_path, {"conversations.json": content})
+        with tarfile.open(path, "w") as archive:
+            archive.add(tmp_path / "conversations.json", "conversations.json")
+    if name.startswith("cut"):
+        path.write_bytes(path.read_bytes()[: 600 if path.suffix == ".tar" else 60])
+    with warnings.catch_warnings(record=True) as left_open:
+        warnings.simplefilter("always", ResourceWarning)
+        with nullcontext() if name.startswith("whole") else pytest.raises(InvalidTranscript) as refused:
+            assert rows(read(path)) == EXPECTED["conversations.json"][1]
+        del refused
+        gc.collect()
+    assert [str(each.message) for each in left_open] == []
 
 
 def test_a_stream_is_read_like_a_file() -> None:
