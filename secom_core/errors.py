@@ -23,14 +23,17 @@ DegradedWarning (UserWarning)      a better part failed and a local one took ove
 from __future__ import annotations
 
 import inspect
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from .processes import interpreter
 
 T = TypeVar("T")
+EXTRA_PYTHONS: Final[Mapping[str, tuple[int, int]]] = {"pydantic-ai": (3, 11)}
+"""The extras that install nothing on a Python before this one."""
 _SHOWN = 200
 _VALUE_SHOWN = 120
 _OURS = {"secom_core", "langchain_secom", "llamaindex_secom", "openai_agents_secom", "pydantic_ai_secom"}
@@ -56,6 +59,15 @@ def shorten(value: object) -> str:
         # Python writes no whole number of more than 4,300 digits.
         shown = f"a {type(value).__name__} that is too long to be shown"
     return shown if len(shown) <= _VALUE_SHOWN else f"{shown[:_VALUE_SHOWN]}…"
+
+
+def too_old_for(extra: str) -> str | None:
+    """Why this Python cannot have an extra; none if it can."""
+    needed = EXTRA_PYTHONS.get(extra)
+    if needed is None or sys.version_info >= needed:
+        return None
+    wanted, here = (".".join(map(str, each)) for each in (needed, sys.version_info[:3]))
+    return f"needs Python {wanted} or later, and this is Python {here}"
 
 
 class SecomError(Exception):
@@ -89,7 +101,8 @@ class MissingExtra(SecomError, ImportError):
     def __init__(self, what: str, extra: str) -> None:
         self.extra = extra
         self.command = f'pip install "secom-memory[{extra}]"'
-        super().__init__(f"{what} needs an optional dependency. Install it with: {self.command}")
+        why = too_old_for(extra) or f"needs an optional dependency. Install it with: {self.command}"
+        super().__init__(f"{what} {why}")
 
 
 class ModelError(SecomError):

@@ -17,7 +17,7 @@ from .. import __version__
 from ..bank import MemoryBank
 from ..configuration import Settings, bank_arguments
 from ..conversation import Scope
-from ..errors import SecomError
+from ..errors import SecomError, too_old_for
 from ..pictures.report.html import counted
 from ..stores.places import file_at, is_postgres
 from ..text.visible import inline
@@ -102,7 +102,8 @@ def _extras() -> Iterator[Row]:
         if not lacking:
             yield Row("extras", extra, ", ".join(f"{name} {_version(name) or ''}".rstrip() for name in wanted))
         else:
-            yield Row("extras", extra, f'not installed; pip install "secom-memory[{extra}]"', "faint")
+            remedy = too_old_for(extra) or f'pip install "secom-memory[{extra}]"'
+            yield Row("extras", extra, f"not installed; {remedy}", "faint")
 
 
 def _is_there(module: str) -> bool:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from secom_core import MemoryBank
+from secom_core import MemoryBank, errors
 from secom_core.command import main, opening
 from secom_core.command.completion import script_for
 from secom_core.command.doctor import EXTRAS
@@ -251,6 +251,26 @@ def test_the_doctor_names_what_is_missing_and_how_to_get_it(
     assert re.search(r'- +llmlingua +not installed; pip install "secom-memory\[llmlingua\]"', done.out)
     assert re.search(r"- +memory.db +not there yet", done.out)
     assert not Path("memory.db").exists()
+
+
+def test_an_extra_that_this_python_cannot_have_names_the_python_that_can(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    marked = {
+        name: tuple(map(int, found[1].split(".")))
+        for name, wanted in project["optional-dependencies"].items()
+        if name in EXTRAS and (found := re.search(r"python_version >= '([\d.]+)'", "".join(wanted)))
+    }
+    assert marked == errors.EXTRA_PYTHONS
+
+    monkeypatch.setitem(EXTRAS["pydantic-ai"], "no-such-thing", "no_such_thing")  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.version_info", (3, 10, 13, "final", 0))
+    why = "needs Python 3.11 or later, and this is Python 3.10.13"
+    assert re.search(rf"- +pydantic-ai +not installed; {re.escape(why)}\n", run(capsys, "doctor").out)
+    assert str(errors.MissingExtra("pydantic_ai_secom", "pydantic-ai")) == f"pydantic_ai_secom {why}"
+    monkeypatch.setattr("sys.version_info", (3, 11, 0, "final", 0))
+    assert 'pip install "secom-memory[pydantic-ai]"' in str(errors.MissingExtra("pydantic_ai_secom", "pydantic-ai"))
 
 
 def test_the_doctor_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
