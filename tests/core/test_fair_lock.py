@@ -18,8 +18,8 @@ def eventually(holds: Callable[[], bool]) -> None:
 
 
 def waiting_thread(lock: FairLock, then: Callable[[], None], timeout: float = -1) -> threading.Thread:
-    """A thread that waits for the lock by now."""
-    before = len(lock._waiting)
+    """A thread that waits for the lock by now, or has given up."""
+    before = list(lock._waiting)
 
     def wait() -> None:
         if lock.acquire(timeout):
@@ -28,7 +28,7 @@ def waiting_thread(lock: FairLock, then: Callable[[], None], timeout: float = -1
 
     thread = threading.Thread(target=wait)
     thread.start()
-    eventually(lambda: len(lock._waiting) > before)
+    eventually(lambda: any(each not in before for each in list(lock._waiting)) or not thread.is_alive())
     return thread
 
 
