@@ -8,6 +8,7 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import Context
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -89,7 +90,6 @@ class BackgroundWriter:
 
     def renew(self) -> None:
         """Begin with nothing that waits, and no thread."""
-        # Sessions with something to be made.
         self._waiting: OrderedDict[tuple[Scope, str], _Waiting] = OrderedDict()
         self._unwritten: deque[Unwritten] = deque()
         self._flushing, self._busy, self._closed, self._gives_up = 0, False, False, False
@@ -153,8 +153,7 @@ class BackgroundWriter:
     ) -> Remembered:
         """Store messages, as `MemoryBank.remember`, which lists the errors."""
         given: dict[str, Any] = {"session": session, "at": at, "close": close, "expires": expires}
-        given |= {"chat": chat, "answers": answers}
-        done = self._bank.remember(scope, messages, later=True, **given)
+        done = self._bank.remember(scope, messages, later=True, chat=chat, answers=answers, **given)
         scope = check_scope(scope)
         # Those that ended before it come first, as their words do.
         for other in done.ended:
@@ -380,7 +379,8 @@ def _asks(messages: Session | Iterable[MessageLike]) -> bool:
 
 
 def _started(work: Callable[[], None]) -> threading.Thread | None:
-    thread = threading.Thread(target=work, name="secom-writer", daemon=True)
+    # It works for all who come: what follows threads would put their work into the trace of who started it.
+    thread = threading.Thread(target=Context().run, args=(work,), name="secom-writer", daemon=True)
     try:
         thread.start()
     except RuntimeError:

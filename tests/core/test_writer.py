@@ -12,6 +12,8 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
+from contextvars import ContextVar, copy_context
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +201,30 @@ def test_a_thread_that_nobody_needs_ends_and_leaves_no_bank_behind(
     del bank, writer
     gc.collect()
     assert gone() is None
+
+
+def test_its_work_for_all_is_in_nobodys_trace(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
+    request: ContextVar[str] = ContextVar("request", default="none")
+    start, derive, seen = threading.Thread.start, bank.derive, list[str]()
+
+    def start_as_tracers_do(thread: threading.Thread) -> None:
+        monkeypatch.setattr(thread, "run", partial(copy_context().run, thread.run))
+        start(thread)
+
+    def seen_derive(*args: Any, **kwargs: Any) -> Any:
+        seen.append(request.get())
+        return derive(*args, **kwargs)
+
+    monkeypatch.setattr(threading.Thread, "start", start_as_tracers_do)
+    monkeypatch.setattr(bank, "derive", seen_derive)
+    with BackgroundWriter(bank, debounce=0.01) as writer:
+        for name in ("ann", "bob"):
+            token = request.set(f"the request of {name}")
+            writer.remember((name,), said("I moved to Ghent."), session="s")
+            request.reset(token)
+        writer.flush()
+
+    assert seen == ["none", "none"]
 
 
 def test_a_store_that_fails_is_logged_without_words_and_nothing_is_lost(
