@@ -38,8 +38,8 @@ _SHOWN = 200
 _VALUE_SHOWN = 120
 _OURS = {"secom_core", "langchain_secom", "llamaindex_secom", "openai_agents_secom", "pydantic_ai_secom"}
 _BETWEEN = {
-    *("langchain", "langchain_classic", "langchain_core", "langgraph", "llama_index", "llama_index_instrumentation"),
-    *("agents", "pydantic_ai", "pydantic_graph", "anyio"),
+    *("langchain", "langchain_classic", "langchain_core", "langgraph", "langsmith", "llama_index"),
+    *("llama_index_instrumentation", "agents", "pydantic_ai", "pydantic_graph", "anyio"),
     *("asyncio", "concurrent", "contextlib", "pydantic", "threading"),
 }
 """Packages that call ours on behalf of somebody, at whose line a warning is to point."""

@@ -17,7 +17,7 @@ pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'lang
 
 from langchain.agents import create_agent
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
 from pydantic import BaseModel
 
@@ -451,6 +451,11 @@ def test_a_warning_points_past_the_framework_at_who_asked() -> None:
     with MemoryBank.open(embedder=Failing()) as bank:
         with pytest.warns(DegradedWarning):
             bank.remember(ANN, [Message(FACTS[0][1])], session="s")
+        memory = SecomMiddleware(bank, scope=ANN, write="off")
+        agent: Any = create_agent(Capturing(responses=["It healed."]), [], middleware=[memory])
         with pytest.warns(DegradedWarning) as raised:
             SecomRetriever(bank=bank, scope=ANN).invoke(QUESTION)
         assert {each.filename for each in raised} == {__file__}
+        with pytest.warns(DegradedWarning) as raised:
+            agent.invoke({"messages": [HumanMessage(QUESTION)]})
+        assert {each.filename for each in raised if each.category is DegradedWarning} == {__file__}
