@@ -21,7 +21,7 @@ from secom_core.memory import Recall, RecallOptions
 from .dialogue import Dialogue, QueryHook, check_hook, latest_said, said_in_session
 from .identity import Identity, check_key
 from .known_messages import ids_shown
-from .scopes import ScopePart, scope_of, session_of
+from .scopes import ScopeField, ScopePart, scope_of, session_of
 from .stored_messages import restored, stored_form
 from .tracing import RecallRun
 
@@ -253,7 +253,7 @@ class SessionHistories:
     @property
     def specs(self) -> list[ConfigurableFieldSpec]:
         """The names that a call needs in ``config["configurable"]``."""
-        return [ConfigurableFieldSpec(id=key, annotation=str, is_shared=True) for key in self._names]
+        return ScopeField.of(self._names)
 
     def __call__(self, *args: ScopePart, **kwargs: ScopePart) -> SecomChatMessageHistory:
         """The history of one conversation.

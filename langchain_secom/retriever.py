@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from langchain_core.documents import Document
@@ -87,6 +88,10 @@ class SecomRetriever(ScopedRetriever):
         names = ("token_budget", "k", "layers", "only_relevant", "where", "also", "history", "also_keys")
         recall_options(self.bank, **{name: getattr(self, name) for name in names})
         return self
+
+    @property
+    def _configurable(self) -> tuple[str, ...]:
+        return (*super()._configurable, *chain.from_iterable(self.also_keys))
 
     def _of_run(self, config: RunnableConfig | None, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         arguments = super()._of_run(config, kwargs)

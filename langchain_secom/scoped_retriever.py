@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableConfig, run_in_executor
+from langchain_core.runnables import ConfigurableFieldSpec, RunnableConfig, run_in_executor
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from secom_core.bank import MemoryBank
@@ -18,7 +18,7 @@ from secom_core.conversation import Scope
 from secom_core.errors import InvalidInput
 
 from .arguments import Hints, foreign
-from .scopes import ScopePart, bound_scope, scope_in, scope_of
+from .scopes import ScopeField, ScopePart, bound_scope, scope_in, scope_of
 
 _FOREIGN: Final[Hints] = {
     "search_kwargs": ("k", "k and token_budget say how much comes back, and where filters it"),
@@ -62,6 +62,15 @@ class ScopedRetriever(BaseRetriever):
     @classmethod
     def _check_scope(cls, value: Any) -> Scope | None:
         return None if value is None else scope_of(value)
+
+    @property
+    def config_specs(self) -> list[ConfigurableFieldSpec]:
+        """The names that it reads in ``config["configurable"]``: schemas list them, and servers pass them on."""
+        return ScopeField.of(self._configurable)
+
+    @property
+    def _configurable(self) -> tuple[str, ...]:
+        return self.scope_keys if self.scope is None else ()
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
         """Find documents for a query.

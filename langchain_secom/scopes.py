@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from langchain_core.documents import Document
-from langchain_core.runnables import RunnableConfig, ensure_config
+from langchain_core.runnables import ConfigurableFieldSpec, RunnableConfig, ensure_config
 
 from secom_core.conversation import Scope, check_scope
 from secom_core.errors import InvalidInput, InvalidScope
@@ -52,6 +52,27 @@ def written(part: ScopePart) -> str:
     """A part of a scope, or a session, as a string; what is none of the kinds is left to others to refuse."""
     is_id = isinstance(part, (int, UUID)) and not isinstance(part, bool)
     return str(part) if is_id else cast("str", part)
+
+
+class ScopeField(ConfigurableFieldSpec):
+    """A name that a call gives in ``config["configurable"]``, for schemas; what serves a runnable drops all others.
+
+    It equals every field of its name, as LangChain refuses a chain whose steps describe one field differently, and an
+    application may describe the user's as well.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ConfigurableFieldSpec) and other.id == self.id
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> list[ConfigurableFieldSpec]:
+        """A field of each name."""
+        return [cls(id=name, annotation=str, is_shared=True) for name in dict.fromkeys(names)]
 
 
 def scope_in(

@@ -330,3 +330,42 @@ def test_the_question_that_is_being_asked_is_no_find() -> None:
         bank.remember(("ann",), [("assistant", "In the Leie, you said.")], session="friday")
         assert len(retriever.invoke(question)) == 2
         assert "Bello swims" in retriever.invoke("My dog Bello swims in the Leie.")[0].page_content
+
+
+def served(runnable: Any, configurable: dict[str, Any]) -> Any:
+    """A configuration as a server takes it from a client: of what the schema lists, and nothing else."""
+    return runnable.config_schema(include=["configurable"])(configurable=configurable).model_dump()
+
+
+def test_what_serves_a_retriever_hands_the_scope_on() -> None:
+    from langchain_core.runnables import RunnablePassthrough
+
+    query = "Where does the dog swim?"
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [("user", "My dog swims in the Leie.")], session="s")
+        bank.remember(("acme", "team"), [("user", "The team's dog swims in the Scheldt.")], session="s")
+        shared = SecomRetriever(bank=bank, scope_keys=("tenant_id", "user_id"), also_keys=(("tenant_id", "team_id"),))
+        chain: Any = RunnablePassthrough() | shared
+        ann = {"tenant_id": "acme", "user_id": "ann"}
+
+        found = [chain.invoke(query, served(chain, given)) for given in (ann, {**ann, "team_id": "team"})]
+        assert [sorted(each.metadata["scope"][1] for each in documents) for documents in found] == [
+            ["ann"],
+            ["ann", "team"],
+        ]
+        with pytest.raises(InvalidScope, match="whose memories"):
+            chain.invoke(query, served(chain, {"user_id": "ann"}))
+        assert SecomRetriever(bank=bank, scope=ANN).config_specs == []
+
+
+def test_an_application_may_describe_the_user_as_well() -> None:
+    from langchain_core.runnables import ConfigurableFieldSpec
+    from langchain_core.runnables.utils import get_unique_config_specs
+
+    from langchain_secom import SessionHistories
+
+    own = ConfigurableFieldSpec(id="user_id", annotation=str, name="User", description="Who asks.", default="")
+    with MemoryBank.open() as bank:
+        ours = [*SecomRetriever(bank=bank).config_specs, *SessionHistories(bank).specs]
+        for specs in ([own, *ours], [*ours, own]):
+            assert [each.id for each in get_unique_config_specs(specs)] == ["session_id", "user_id"]
