@@ -23,6 +23,7 @@ DegradedWarning (UserWarning)      a better part failed and a local one took ove
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -128,7 +129,8 @@ class BadReply(ModelError):
     """The model answered with something that cannot be used.
 
     Args:
-        reason: what is wrong with the reply, in words that can be shown to the model.
+        reason: what is wrong with the reply, in words that can be shown to the model; what it quotes of the reply or
+            the conversation stands at its end, after a colon or "got".
         reply: the reply itself, whole; the message shows at most 200 characters of it.
         kept: what of it can be used all the same, where there is no better reply; ``None`` where nothing can.
     """
@@ -138,6 +140,11 @@ class BadReply(ModelError):
         self.reply = reply
         self.kept = kept
         super().__init__(f"{reason}; the reply was: {_shorten(reply)!r}")
+
+    @property
+    def told(self) -> str:
+        """What is wrong with the reply, and no word of it: warnings end in logs, and replies tell of users."""
+        return re.split(r", got\b|: ", self.reason, maxsplit=1)[0] if self.reply else self.reason
 
 
 class CutOff(BadReply):
@@ -170,7 +177,11 @@ class StoreLocked(StoreError):
 
 
 class DegradedWarning(UserWarning):
-    """A better part failed and a local one took over. The message names the cause."""
+    """A better part failed and a local one took over. The message names the cause.
+
+    It holds no word of a model's reply, as warnings end in logs: who catches the warning finds that in its
+    ``__cause__``, a `BadReply`.
+    """
 
 
 def warn_degraded(what: str, error: BaseException | None = None) -> None:
@@ -179,17 +190,20 @@ def warn_degraded(what: str, error: BaseException | None = None) -> None:
     Args:
         what: what failed, and what takes over. A `ModelPaused` says so for all that fails in one pause, in the same
             words, so that Python shows it once.
-        error: the cause, where the words do not name it yet.
+        error: the cause, where the words do not name it yet. Of a `BadReply`, what is wrong, and nothing of the reply.
     """
     if error is not None:
-        what = str(error) if isinstance(error, ModelPaused) else f"{what}: {error}"
+        cause = error.told if isinstance(error, BadReply) else error
+        what = str(error) if isinstance(error, ModelPaused) else f"{what}: {cause}"
     frame, roots = inspect.currentframe(), list[str]()
     while frame is not None:
         roots.append(frame.f_globals.get("__name__", "").partition(".")[0])
         frame = frame.f_back
     outside = [level for level, root in enumerate(roots, start=1) if root not in _OURS]
     callers = [level for level in outside if roots[level - 1] not in _BETWEEN] or outside or [1]
-    warnings.warn(what, DegradedWarning, stacklevel=callers[0])
+    warning = DegradedWarning(what)
+    warning.__cause__ = error
+    warnings.warn(warning, stacklevel=callers[0])
 
 
 def attempted(part: str, make: Callable[[], T], what: str, *, waits: bool = True) -> T | None:

@@ -139,8 +139,7 @@ class ZeroShotSegmenter:
 
     def _local(self, turns: Sequence[Turn], error: ModelError) -> Procedure[list[Segment]]:
         name = type(self.fallback).__name__
-        cause = f"the language model did not segment {len(turns)} turns, {name} did instead: {error}"
-        warn_degraded(cause)
+        warn_degraded(f"the language model did not segment {len(turns)} turns, {name} did instead", error)
         return check_partition((yield partial(self.fallback.segment, turns)), len(turns))
 
     def _sync_model(self) -> ChatModel:

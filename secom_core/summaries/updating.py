@@ -22,7 +22,7 @@ from .retention import lost_sentences
 from .statements import marks, tells
 
 _CONTINUED: Final = 4  # how often a reply that was cut off is asked to go on
-_NAMED: Final = 5  # how many sentences a complaint or a warning names
+_NAMED: Final = 5  # how many sentences a complaint names
 _NAMED_TOKENS: Final = 40  # how much of each a complaint names
 
 
@@ -88,7 +88,7 @@ class Update:
         is_old = set(memory.statements) <= set(self.previous.splitlines())
         if is_old and memory.whole and (news := self._news()):
             said = " | ".join(shortened(each, _NAMED_TOKENS) for each in news[:_NAMED])
-            raise BadReply(f"the memory in the reply is empty or unchanged, but the session says: {said}", text)
+            raise BadReply(f"the memory in the reply is empty or unchanged, but the session has news: {said}", text)
         if memory.statements and is_refusal(memory.statements[0]):
             raise BadReply("the memory in the reply is a refusal; write down what the session says", text)
         # A sentence or two are taken for another language too easily.
@@ -163,8 +163,7 @@ class Update:
                 f"{len(kept)} most informative of them and of the former summary were kept {limits}"
             )
         left_out = [each for each in found if each not in set(kept)]
-        named = " | ".join(left_out[:_NAMED])
-        return f"the summary has no room for {len(left_out)} statements that still hold {limits}: {named}"
+        return f"the summary has no room for {len(left_out)} statements that still hold {limits}"
 
 
 def _whole(prompt: Prompt) -> Procedure[WrittenMemory]:

@@ -9,6 +9,7 @@ import traceback
 import warnings
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -20,7 +21,11 @@ from secom_core.conversation import Session, group_messages
 from secom_core.denoisers import Informativeness
 from secom_core.errors import DegradedWarning, DuplicateId, InvalidInput, MissingExtra, ModelUnavailable, StoreError
 from secom_core.llm.flow import Prompt
+from secom_core.llm.rewriting import QueryRewriter
+from secom_core.segmenters import FixedSize, ZeroShotSegmenter
 from secom_core.stores.sqlite import open_sqlite
+from secom_core.summaries import Summarizer
+from secom_core.testing import ScriptedModel
 from secom_core.text import kept
 
 ANN = ("acme", "ann")
@@ -452,6 +457,37 @@ def test_logs_hold_no_word_that_was_said(tmp_path, caplog):
         bank.storage.import_(lines)
     assert not [record for record in caplog.records if any(word in record.getMessage() for word in SECRET)]
     assert SECRET[0] not in caplog.text
+
+
+REPLIES = {
+    "prose": f"You told me of the {SECRET[0]}, and I keep it.",
+    "broken": f'{{"event": "the {SECRET[0]}", "reference": [1, ',
+    "no numbers": f'<events>{{"event": "the {SECRET[0]}", "exchanges": "{SECRET[0]}"}}</events>',
+    "no text": f'{{"summary": ["{SECRET[0]}"], "reference": [0], "{SECRET[0]}": 1}}',
+    "of nobody": f'{{"event": "{SECRET[0]}", "summary": "{SECRET[0]}", "exchanges": [0], "reference": [0]}}',
+    "no note": f"Merge({SECRET[0]}, {SECRET[0]})",
+    "long": f"<memory>\n{SECRET[0]} is here.\n" * 40,
+    "segments": f'{{"segment_id": 0, "start_exchange_number": "{SECRET[0]}", "end_exchange_number": 1}}',
+}
+
+
+@pytest.mark.parametrize("form", REPLIES)
+def test_warnings_hold_no_word_of_what_a_model_replies(form: str) -> None:
+    model = ScriptedModel(lambda _: REPLIES[form])
+    segmenter = ZeroShotSegmenter(model, fallback=FixedSize(2))
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        parts: dict[str, Any] = {"summaries": Summarizer(model, limit=1), "timelines": True, "topics": True}
+        with MemoryBank.open(model=model, segmenter=segmenter, changes=True, **parts) as bank:
+            for place, messages in enumerate(talk(SECRET[0], 3)):
+                bank.remember(ANN, messages, session=f"s{place}", close=True)
+            bank.recall(ANN, "What did the doctor say?", layers=["timelines"])
+        QueryRewriter(model).rewrite(talk(SECRET[0], 1)[0])
+
+    told = [str(each.message) for each in raised if each.category is DegradedWarning]
+    assert len(told) > 3
+    assert [each for each in told if SECRET[0].casefold() in each.casefold()] == []
+    assert any(SECRET[0] in str(each.message.__cause__) for each in raised if isinstance(each.message, Warning))
 
 
 FAILING = {

@@ -330,7 +330,7 @@ def test_nothing_is_asked_where_nothing_is_missing_and_nothing_checked_where_tha
     assert len(complete.requests) == len(bare.requests) == 1
 
 
-def test_what_finds_no_room_is_named() -> None:
+def test_what_finds_no_room_is_counted() -> None:
     with pytest.warns(DegradedWarning, match="no room for 1 statements that still hold .limit: 2 sentences"):
         found = Summarizer(ScriptedModel([POOR, "none"]), limit=2).update(TURNS, BEFORE)
     old, new = found.splitlines()

@@ -97,9 +97,7 @@ def test_the_complaint_names_the_place():
 @both
 def test_after_two_bad_replies_the_fallback_takes_over_and_says_why(cut):
     segmenter, model = over(["prose", "I cannot help with that."], FixedSize(2))
-    with pytest.warns(
-        DegradedWarning, match="did not segment 5 turns, FixedSize did instead: there is no segment.*help"
-    ):
+    with pytest.warns(DegradedWarning, match="did not segment 5 turns, FixedSize did instead: there is no segment"):
         assert cut(segmenter, TURNS) == [Segment(0, 2), Segment(2, 4), Segment(4, 5)]
     assert len(model.requests) == 2
 

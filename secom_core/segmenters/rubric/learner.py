@@ -152,7 +152,7 @@ class RubricLearner:
             except PromptWithheld:
                 break
             except ModelError as error:
-                warn_degraded(f"the language model gave no rule for mini-batch {number}, which is left out: {error}")
+                warn_degraded(f"the language model gave no rule for mini-batch {number}, which is left out", error)
                 continue
             found = yield from self._segmented(learned, marked, "check")
             if _worse(best, found):
@@ -166,8 +166,8 @@ class RubricLearner:
         found = yield from self._segmented(self.start, labelled, RESERVING)
         failed = [each for each in found if isinstance(each, ModelError) and not isinstance(each, PromptWithheld)]
         if failed:
-            left_out = f"{len(failed)} of {len(labelled)} sessions, which are left out: {failed[0]}"
-            warn_degraded(f"the language model did not segment {left_out}")
+            left_out = f"{len(failed)} of {len(labelled)} sessions, which are left out"
+            warn_degraded(f"the language model did not segment {left_out}", failed[0])
         examples = [each for each in found if isinstance(each, HardExample)]
         wrong = sorted((each for each in examples if each.error > 0), key=lambda each: -each.error)
         return wrong[: self.top_k], len(examples)
