@@ -1,4 +1,4 @@
-"""Words taken out at the edge of the bank, before they are stored and before any model sees them."""
+"""What is taken out of messages at the edge of the bank, before they are stored and before any model sees them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from ..conversation import Message
 from ..errors import InvalidInput, shorten
 from ..processes import interpreter
+from ..text.inline_data import without_inline_data
 
 Redact = Callable[[str], str]
 """Gives a text without what must not be kept. It is called with every text, more than once with some."""
@@ -29,12 +30,16 @@ def redacted_text(text: str, redact: Redact | None) -> str:
 
 
 def redacted_message(message: Message, redact: Redact | None) -> Message:
-    """The message with its text, and every text in its metadata, redacted; names, roles and ids stay as they are."""
+    """The message with its text, and every text in its metadata, redacted; names, roles and ids stay as they are.
+
+    The data of pictures and other files that stand in the text itself is taken out first.
+    """
+    text = without_inline_data(message.text)
     if redact is None:
-        return message
+        return message if text == message.text else replace(message, text=text)
     with interpreter.put_down():
         about = _inside(message.metadata, redact)
-        return replace(message, text=redacted_text(message.text, redact), metadata=about)
+        return replace(message, text=redacted_text(text, redact), metadata=about)
 
 
 def _inside(value: Any, redact: Redact) -> Any:

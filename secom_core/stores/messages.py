@@ -16,6 +16,7 @@ from sqlalchemy import Column, Connection, Row, Select, bindparam, func, select,
 from ..conversation import Message, Turn, json_flaw, opens_turn
 from ..errors import DuplicateId, InvalidInput, StoreError, shorten
 from ..text.batches import batches
+from ..text.inline_data import without_inline_data
 from .driver import rows_of
 from .glances import MessageRow
 from .rows import SessionRow
@@ -122,12 +123,17 @@ def unknown_messages(connection: Connection, scope_id: int, new: Sequence[Messag
         elif message.id not in known:
             known[message.id] = (message.role, message.text)
             fresh.append(message)
-        elif known[message.id] != (message.role, message.text):
+        elif not _is_known(message, *known[message.id]):
             raise DuplicateId(
                 f"id {message.id!r} already belongs to another message of this scope, which says "
                 f"{known[message.id][1][:80]!r}; give the new one an id of its own, or none"
             )
     return fresh
+
+
+def _is_known(message: Message, role: str, text: str) -> bool:
+    # Earlier versions stored the data of pictures in texts.
+    return message.role == role and message.text in (text, without_inline_data(text))
 
 
 @dataclass(frozen=True, slots=True)
