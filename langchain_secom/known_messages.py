@@ -133,12 +133,14 @@ def new_messages(
     start = _turn_start(messages, question)
     named = _named(messages, session, options)
     stored = [message for turn in bank.turns(scope, session, last=TAIL) for message in turn.messages]
-    ids, here = {message.id for message in stored}, {message.id: message for message in named}
-    # As the thread has them: what is stored may be redacted.
+    ids, own_ids = {message.id for message in stored}, {message.id for message in named}
+    # What is stored may be redacted. Where the thread holds all of it under its ids, its own words do.
+    words = named if ids <= own_ids else bank.storage.as_kept(named)
+    here = {message.id: message for message in words}
     told = list(zip(stored, _with_what_was_before(here.get(each.id, each) for each in stored), strict=True))
     resent = {known_by for message, (_, known_by) in told if message.id not in here}
     again = {key for message, key in told if message.id in here}
-    keys = zip(named[:start], _with_what_was_before(named[:start]), strict=True)
+    keys = zip(named[:start], _with_what_was_before(words[:start]), strict=True)
     known = [place for place, (each, key) in enumerate(keys) if each.id in ids or key[1] in resent or key in again]
     held = [place for place in range(start, len(named)) if named[place].id in ids]
     first = start if held else known[-1] + 1 if known else 0
@@ -172,9 +174,10 @@ def ids_in_prompt(
 ) -> set[str]:
     """The ids of stored turns that the thread shows the model anyway, so that they need not be recalled."""
     messages = _converted(thread, session, options)
-    texts = set(map(_role_and_text, messages))
     ids = {options.named(session, message) for message in messages}
-    return ids | {turn.id for turn in bank.turns(scope, session, last=TAIL) if _is_among(turn, texts)}
+    others = [turn for turn in bank.turns(scope, session, last=TAIL) if turn.id not in ids]
+    texts = set(map(_role_and_text, bank.storage.as_kept(messages))) if others else set()
+    return ids | {turn.id for turn in others if _is_among(turn, texts)}
 
 
 def _converted(

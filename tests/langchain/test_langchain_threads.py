@@ -366,6 +366,24 @@ def test_a_history_sent_again_into_a_bank_that_redacts_is_stored_once(window: in
         assert [texts[0] for texts in said(bank)] == ["My card is [card].", "Yes, [card].", "My cat is called Mimi."]
 
 
+def test_a_whole_history_sent_by_a_front_end_is_stored_once_and_shown_once_where_a_bank_takes_words_out() -> None:
+    picture = f"Here is your card:\n\n![card](data:image/png;base64,{'iVBORw0KGgo' * 40})"
+    answers, history = [picture, "Noted 4111.", "Noted too.", "Bye."], list[Any]()
+    with ScriptedServer(answers) as server, MemoryBank.open(redact=lambda text: text.replace("4111", "[no]")) as bank:
+        agent = agent_of(server, bank, saver=False)
+        for fact in ("Draw my card.", "It is 4111.", "My cat is called Mimi.", "What is my card?"):
+            history.append({"role": "user", "content": fact})
+            answer = agent.invoke({"messages": history}, in_thread)["messages"][-1]
+            history.append({"role": "assistant", "content": answer.content})
+        assert "<memories>" not in str(server.requests[-1].body)
+        assert said(bank) == [
+            ["Draw my card.", "Here is your card:\n\n![card](data:image/png;base64,…)"],
+            ["It is [no].", "Noted [no]."],
+            ["My cat is called Mimi.", "Noted too."],
+            ["What is my card?", "Bye."],
+        ]
+
+
 @pytest.mark.parametrize("gone", ["forgotten", "deleted"])
 def test_a_branch_goes_on_from_what_is_not_remembered_any_more(
     bank: MemoryBank, server: ScriptedServer, gone: str
