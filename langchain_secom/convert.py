@@ -32,7 +32,7 @@ from secom_core.errors import InvalidInput
 from secom_core.llm.quoting import spoken
 from secom_core.memory import Hit, Memory, Passage, Section
 
-from .attachments import words_of
+from .attachments import own_words, words_of
 from .notices import REVIEWER, edited_call, is_handoff, is_notice, reviewers_words
 from .times import time_of
 
@@ -67,13 +67,11 @@ def text_of(message: BaseMessage) -> str:
     The words of attached plain text are part of it, behind the mark of its name. Reasoning, inline data and tool calls
     are left out; so is what a local model writes of its reasoning before its answer.
     """
-    text = message.content if isinstance(message.content, str) else _text_and_media(message)
+    text = own_words(message)
+    if not isinstance(message.content, str):
+        attached = (part for block in message.content_blocks for part in words_of(block))
+        text = "\n".join(filter(None, [text, *attached]))
     return spoken(text) if isinstance(message, AIMessage) else text
-
-
-def _text_and_media(message: BaseMessage) -> str:
-    attached = [part for block in message.content_blocks for part in words_of(block)]
-    return "\n".join(filter(None, [str(message.text), *attached]))
 
 
 def to_message(message: BaseMessage) -> Message:

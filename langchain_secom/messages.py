@@ -12,6 +12,7 @@ from langchain_core.messages import BaseMessage, HumanMessage
 from secom_core.conversation import Message
 from secom_core.text.kept import KEPT, Kept
 
+from .attachments import own_words
 from .convert import text_of, without_recalled
 
 CONVERSATION: Final = "chat-[0-9a-f]{32}"
@@ -61,7 +62,7 @@ def query_of(message: BaseMessage | None) -> str:
 
     What is attached to the message, with its words and its name, is searched for where it says nothing else.
     """
-    own = str(message.text) if message is not None and not isinstance(message.content, str) else ""
+    own = own_words(message) if message is not None and not isinstance(message.content, str) else ""
     return without_recalled(own).strip() or words_of(message)
 
 

@@ -32,6 +32,7 @@ from langchain_secom.convert import (
     to_messages,
     without_recalled,
 )
+from langchain_secom.messages import query_of
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, group_messages
 from secom_core.errors import InvalidInput, InvalidScope
@@ -112,6 +113,50 @@ def test_text_and_content_blocks_are_read_never_str_of_content() -> None:
 )
 def test_plain_text_names_of_files_and_addresses_are_kept(block: dict[str, Any], text: str) -> None:
     assert to_message(HumanMessage([{"type": "text", "text": "Here:"}, block])).text == f"Here:\n{text}"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "input_image", "image_url": f"data:image/png;base64,{BASE64}"},
+        {"type": "image_url", "image_url": f"data:image/png;base64,{BASE64}"},
+        {"type": "media", "mime_type": "image/png", "data": BASE64},
+    ],
+)
+def test_blocks_in_the_form_of_a_provider_are_read(block: dict[str, Any]) -> None:
+    message = HumanMessage([block, {"type": "input_text", "text": "Whose cat is it?"}])
+    assert to_message(message).text == "Whose cat is it?\n[image]"
+    assert query_of(message) == "Whose cat is it?"
+    assert to_message(HumanMessage([block])).text == "[image]"
+
+
+def test_what_is_said_in_several_blocks_does_not_run_together() -> None:
+    said = [{"type": "text", "text": "Two notes about Lena"}, {"type": "text", "text": "Her birthday is 4 May."}]
+    lines = "Two notes about Lena\nHer birthday is 4 May."
+    assert to_message(ToolMessage(said, tool_call_id="1")).text == lines  # as tools of an MCP server answer
+    assert to_message(HumanMessage(said)).text == lines
+    assert query_of(HumanMessage(said)) == lines
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ([("text", "As "), ("text", "the lease"), ("text", " says.")], "As the lease says."),
+        (
+            [("text", "I'll look."), ("server_tool_use", ""), ("text", "May"), ("text", " it is.")],
+            "I'll look.\nMay it is.",
+        ),
+        ([("text", "I'll look.", "msg_1"), ("text", "It is May.", "msg_2")], "I'll look.\nIt is May."),
+    ],
+)
+def test_an_answer_is_divided_where_the_model_said_it_in_two(content: list[tuple[str, ...]], text: str) -> None:
+    names = ("type", "text", "id")
+    assert to_message(AIMessage([dict(zip(names, each, strict=False)) for each in content])).text == text
+
+
+def test_of_a_spoken_answer_the_transcript_is_kept() -> None:
+    spoken = {"id": "audio_1", "data": BASE64, "transcript": "Your cat is fine.", "expires_at": 1}
+    assert to_message(AIMessage("", additional_kwargs={"audio": spoken})) == to_message(AIMessage("Your cat is fine."))
 
 
 def test_reasoning_and_base64_are_dropped() -> None:
