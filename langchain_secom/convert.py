@@ -31,6 +31,7 @@ from secom_core.conversation import Message, Scope, Turn, check_scope, json_flaw
 from secom_core.errors import InvalidInput
 from secom_core.llm.quoting import spoken
 from secom_core.memory import Hit, Memory, Passage, Section
+from secom_core.text.tool_texts import shortened
 
 from .attachments import own_words, words_of
 from .notices import REVIEWER, edited_call, is_handoff, is_notice, reviewers_words
@@ -54,8 +55,6 @@ _PLAIN: Final = (HumanMessage, AIMessage)
 """Kinds of messages whose words are mostly all there is to them."""
 _CHAT_ROLES: Final = {"human": "user", "ai": "assistant", "developer": "system", "function": "tool"}
 _PROVIDERS_OWN: Final = frozenset({"timestamp", "tool_calls", "function_call", "reasoning_content", "audio", "refusal"})
-_TOOL_CHARACTERS: Final = 500
-"""Of how many characters the arguments of a tool's call, or its result, are at most: half of them of its end."""
 
 
 # -- messages to the core ---------------------------------------------------------------------------------------------
@@ -201,21 +200,14 @@ def _role_of(kind: type[BaseMessage]) -> str:
 
 def _call(call: Mapping[str, Any], verb: str = "calls") -> str:
     args = json.dumps(call["args"], ensure_ascii=False, default=str)
-    return f"[{verb} {call['name']}({_shortened(args)})]"
+    return f"[{verb} {call['name']}({shortened(args)})]"
 
 
 def _result(text: str) -> str:
     edited = edited_call(text)
     if edited is None:
-        return _shortened(text)
-    return "\n".join(filter(None, [_call(edited[0], "a reviewer calls instead:"), _shortened(edited[1])]))
-
-
-def _shortened(text: str) -> str:
-    if len(text) <= _TOOL_CHARACTERS:
-        return text
-    # What a file or a list is about stands at its beginning, what came of a command at its end.
-    return f"{text[: _TOOL_CHARACTERS // 2]}…{text[-_TOOL_CHARACTERS // 2 :]}"
+        return shortened(text)
+    return "\n".join(filter(None, [_call(edited[0], "a reviewer calls instead:"), shortened(edited[1])]))
 
 
 def _metadata(message: BaseMessage) -> dict[str, Any]:

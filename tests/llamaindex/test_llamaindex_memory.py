@@ -23,7 +23,7 @@ from http_models import HttpEmbedding, HttpLLM
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRole, TextBlock, ToolCallBlock
 from llama_index.core.memory.types import BaseMemory
 
-from llamaindex_secom import SecomMemory
+from llamaindex_secom import SecomMemory, memory_tools
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank, StoreError
 from secom_core.segmenters.fixed import EachTurn
 from secom_core.testing import Fault, ScriptedServer
@@ -444,6 +444,31 @@ def test_tools_can_be_remembered(bank: MemoryBank) -> None:
     assert len(bank.turns(ANN, "now")) == 1
     resumed = SecomMemory(scope=ANN, bank=bank, session="now")
     assert resumed.get_all() == memory.get_all()
+
+
+def test_of_a_tool_that_says_much_the_beginning_and_the_end_are_remembered(bank: MemoryBank) -> None:
+    memory = SecomMemory(scope=ANN, bank=bank, session="now", remember_tools=True)
+    # As a tool of an MCP server answers that gives a picture.
+    picture = f"content=[ImageContent(data='{'iVBORw0KGgo' * 20_000}'), TextContent(text='Lena on 4 May')]"
+    drawing = ToolCallBlock(tool_call_id="1", tool_name="draw", tool_kwargs={"code": "line();" * 500})
+    asked = ChatMessage(role="assistant", blocks=[drawing])
+    memory.put_messages([user("Who is this?"), asked, result("1", picture), bot("Lena.")])
+    _, drawn, seen, _ = bank.turns(ANN, "now")[0].messages
+    assert seen.text == f"{picture[:250]}…{picture[-250:]}"
+    assert len(drawn.text) == len("[draw: ]") + 501
+    assert memory.get_all()[2].content == picture
+    found = bank.recall(ANN, "Who was on the picture on 4 May?", token_budget=600).text
+    assert "Lena on 4 May" in found
+    assert len(found) < 1500
+
+
+def test_what_a_search_of_the_memory_found_is_not_remembered_with_its_ids(bank: MemoryBank) -> None:
+    [search] = memory_tools(bank, scope=ANN, actions=["search"])
+    found = str(search.call(query="violin teacher"))
+    assert "memory_id: [101] " in found
+    memory = SecomMemory(scope=ANN, bank=bank, session="now", remember_tools=True)
+    memory.put_messages([user("Who teaches me?"), call("1", "search_memory"), result("1", found), bot("Marta.")])
+    assert [role for role, _ in stored(bank)] == ["user", "assistant", "assistant"]
 
 
 def test_a_reply_put_later_joins_its_turn(memory: SecomMemory, bank: MemoryBank) -> None:
