@@ -31,7 +31,7 @@ from secom_core.conversation import Message, Scope, Turn, check_scope, json_flaw
 from secom_core.errors import InvalidInput
 from secom_core.llm.quoting import spoken
 from secom_core.memory import Hit, Memory, Passage, Section
-from secom_core.text.tool_texts import shortened
+from secom_core.text.tool_texts import result, shortened
 
 from .attachments import own_words, words_of
 from .notices import REVIEWER, edited_call, is_handoff, is_notice, reviewers_words
@@ -206,7 +206,7 @@ def _call(call: Mapping[str, Any], verb: str = "calls") -> str:
 def _result(text: str) -> str:
     edited = edited_call(text)
     if edited is None:
-        return shortened(text)
+        return result(text)
     return "\n".join(filter(None, [_call(edited[0], "a reviewer calls instead:"), shortened(edited[1])]))
 
 

@@ -29,7 +29,7 @@ from secom_core.conversation import Message, Scope, Turn, json_flaw
 from secom_core.errors import InvalidInput, shorten
 from secom_core.llm.quoting import spoken
 from secom_core.memory import Hit, Section
-from secom_core.text.tool_texts import shortened
+from secom_core.text.tool_texts import result, shortened
 from secom_core.times import written_time
 
 _NAMESPACE: Final = uuid.UUID("4b6f2c1e-0f5a-5d0a-9a55-6d7365636f6d")
@@ -52,8 +52,6 @@ _UNNAMED: Final = "input_document"
 """What the framework calls a document that has no title."""
 _STEP: Final = re.compile(r"\s*^[ \t]*Thought:.*?^[ \t]*(Action|Answer):[ \t]*", re.M | re.S)
 _THOUGHT: Final = re.compile(r"^[ \t]*Thought:", re.M)
-_IDS_FOUND: Final = re.compile(r"\s*^memory_id: \[\d+\] .*\Z", re.M)
-"""What a search of the memory says behind the block that it has found (`llamaindex_secom.tools`)."""
 # Context chat engines make prompt templates of messages, and fill in these names; all else stays as it was said.
 _TEMPLATE_NAME: Final = re.compile(r"\{(context_str|context_msg|query_str|existing_answer)\}")
 
@@ -182,7 +180,7 @@ def to_message(chat: ChatMessage, *, tools: bool = False) -> Message:
     role = _ROLES.get(chat.role, chat.role.value)
     text = strip(text_of(chat, tools=tools))
     if role == "tool":
-        text = shortened(_IDS_FOUND.sub("", text))
+        text = result(text)
     name = _first(extra, _NAMES) if role in {"user", "assistant"} else None
     id_ = _first(extra, _IDS)
     return Message(

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
+
+from .patterns import regex
 
 _LONGEST: Final = 500
 """Of how many characters such a text is at most: half of them of its end."""
+
+_IDS_FOUND: Final = regex(r"\s*^memory_id: \[\d+\] .*\Z", re.M)
+"""What a search of the memory says behind the block that it has found (`secom_core.context.reading`)."""
+
+
+def result(text: str) -> str:
+    """What a tool answered, without the ids of what a search of the memory found.
+
+    Args:
+        text: the answer, without the block of recalled memories that such a search gives.
+    """
+    return shortened(_IDS_FOUND.sub("", text))
 
 
 def shortened(text: str) -> str:

@@ -34,6 +34,7 @@ from langchain_secom.convert import (
 )
 from langchain_secom.messages import query_of
 from secom_core.bank import MemoryBank
+from secom_core.context.reading import with_ids
 from secom_core.conversation import Message, group_messages
 from secom_core.errors import InvalidInput, InvalidScope
 
@@ -240,6 +241,16 @@ def test_tools_can_be_omitted() -> None:
     assert len(given[3].tool_calls) == 1
     with pytest.raises(InvalidInput, match="'none'"):
         to_messages(given, tools="none")  # type: ignore[arg-type]
+
+
+def test_what_another_memory_tool_found_is_not_remembered_with_its_ids() -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(("ann",), [("user", "Marta teaches me the violin.")], session="s1")
+        found = with_ids(bank.recall(("ann",), "violin"), ("ann",))  # as `secom serve --mcp` answers
+    assert "memory_id: [1] " in found
+    call = AIMessage("", tool_calls=[{"name": "recall", "args": {}, "id": "1"}])
+    [kept] = to_messages([call, ToolMessage([{"type": "text", "text": found}], tool_call_id="1")])
+    assert kept.text == "[calls recall({})]"
 
 
 def test_long_tool_results_and_arguments_are_shown_briefly() -> None:
