@@ -80,6 +80,7 @@ class Components:
             statistics=lambda scope: self.scopes.statistics(scope),
             vectors=inside,
         )
+        bar = _bar if parts.progress else no_bar
         self.scopes = ScopeCache(
             store,
             self.derivation,
@@ -90,6 +91,7 @@ class Components:
             vectors=inside,
             keeper=IndexKeeper(store, parts.token_counter, self.derivation.space),
             derived=lambda scope, row: self.deriving.link(scope, row),
+            bar=bar,
         )
         self.layers = Layers(parts.layer_factories, self._context(store, size))
         self.latest, self.standing = LatestTurns(store), Standing(store, changes=bool(parts.changes))
@@ -105,7 +107,6 @@ class Components:
         self.recalling = Recalling(
             parts, self.derivation, self.scopes, self.vector_store, self.layers, self.standing, self.lifetimes, judge
         )
-        bar = _bar if parts.progress else no_bar
         self.deriving = Deriving(
             store, self.derivation, segmenters, self.vector_store, self.layers, bar, bool(parts.changes)
         )
@@ -227,8 +228,8 @@ _NOTICED_S: Final = 0.5
 """A bar is shown of what takes longer."""
 
 
-def _bar(items: Iterable[T], what: str, *, unit: str) -> Iterable[T]:
+def _bar(items: Iterable[T], what: str, *, unit: str, total: int | None = None) -> Iterable[T]:
     from tqdm import tqdm
 
-    bar: Iterable[T] = tqdm(items, what, unit=unit, delay=_NOTICED_S)
+    bar: Iterable[T] = tqdm(items, what, total, unit=unit, delay=_NOTICED_S)
     return bar

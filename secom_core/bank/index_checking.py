@@ -14,7 +14,8 @@ from ..ranking.block import Block
 from ..ranking.merged_columns import Merged
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
-from .kept_index import FORM, UNFIT, kept_blocks
+from .kept_blocks import UNFIT
+from .kept_index import FORM, kept_blocks
 
 
 def flaw(store: SqlStore, scope: ScopeRow) -> str | None:
@@ -38,9 +39,10 @@ def _disagreement(store: SqlStore, scope: ScopeRow, blocks: Sequence[Block]) -> 
     table = Merged(blocks, "passages")
     rows = np.stack([table[name] for name in ("session", "index", "place", "start", "stop", "digest")], axis=1)
     numbers = {name: number for number, name in enumerate(name for each in blocks for name in each.about["sessions"])}
-    changed_since = {each.id for each in store.sessions(scope.id, since=last.about["revision"])}
+    not_followed = {each.id for each in store.sessions(scope.id, since=last.about["revision"])}
+    not_followed.update(last.arrays["left"].tolist())
     for session in store.sessions(scope.id):
-        if session.id not in changed_since:
+        if session.id not in not_followed:
             ours = rows[rows[:, 0] == numbers.get(session.name, UNFIT)][:, 1:]
             held = sorted(map(tuple, ours.tolist()))
             if held != sorted(_places(store.turns(session))):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
@@ -24,6 +24,7 @@ from ..stores.index_blocks import OPENED, PIECE, WithoutThem
 from ..stores.rows import ScopeRow
 from ..stores.sql import SqlStore
 from .index_pieces import Pieces
+from .kept_blocks import UNFIT, Kept, KeptBlock, Opened
 from .reached import Reached
 
 Names: TypeAlias = tuple[Sequence[str], Sequence[tuple[str, ...]]]
@@ -43,65 +44,9 @@ _LARGE: Final = 50_000
 the midst of reading a scope."""
 
 _PROBES: Final = ("", "It's 12:30, isn't it? Grüße; 你好。", "a" * 50)
-UNFIT: Final = -1
-"""What no number of an index is."""
 _NO_SPACE: Final = ""
 """What blocks without vectors go by."""
 _BEHIND: Final = "the search index is not kept with the bank, the next process makes it again"
-
-
-@dataclass
-class KeptBlock:
-    """A block that is in the store.
-
-    Args:
-        number: its number there.
-        start: where it begins.
-        passages: how many it has.
-        changed: what of older blocks it says anew.
-        sessions: the ids of the sessions that it says something of.
-        runs: its postings of what the index has from disk, where it has any.
-    """
-
-    number: int
-    start: Mark
-    passages: int
-    changed: Changed
-    sessions: set[int]
-    runs: dict[str, FrozenPostings] = field(default_factory=dict)
-
-
-@dataclass
-class Kept:
-    """What of a scope's index is in the store.
-
-    Args:
-        blocks: in order.
-        terms: how many terms the index had then.
-        moved: how often its slots had moved then.
-        revision: as of which revision of the scope that was; below all where nothing is kept.
-        sessions: ids of sessions that have changed since.
-        given_up: whether nothing more is written.
-        reader: what reads the postings of a block, by its number.
-    """
-
-    reader: Callable[[int], EntryReader]
-    blocks: list[KeptBlock] = field(default_factory=list)
-    terms: int = 0
-    moved: int = 0
-    revision: int = -1
-    sessions: set[int] = field(default_factory=set)
-    given_up: bool = False
-
-
-@dataclass(frozen=True)
-class Opened:
-    """What was read of a scope's index: what is kept, and as of which revision; `LoadedScope` has the others."""
-
-    kept: Kept
-    revision: int
-    known: Reached
-    left: set[int]
 
 
 @dataclass(frozen=True)
@@ -144,7 +89,10 @@ class IndexKeeper:
             return None
         if list(blocks.values())[-1].about.get("stamp") != self.stamp:
             unfit = [KeptBlock(number, Mark(), 0, Changed(), set()) for number in blocks]
-            return Opened(Kept(self._reader(row.id), unfit, moved=UNFIT), -1, Reached(), set())
+            sessions = self.store.sessions(row.id)
+            index.name_sessions(each.name for each in sessions)
+            left = {each.id for each in sessions}
+            return Opened(Kept(self._reader(row.id), unfit, moved=UNFIT), row.revision, Reached(), left)
         kept = Kept(reader=self._reader(row.id))
         readers, ids = [kept.reader(number) for number in blocks], SessionIds(row.id)
         open_blocks(
@@ -196,7 +144,7 @@ class IndexKeeper:
         """Whether so much of an index is not on disk yet that it makes a block of its own."""
         return len(index.indexes.table) - index.kept.passages >= _LARGE
 
-    def keep(self, row: ScopeRow, index: ScopeIndex, kept: Kept, known: Reached) -> bool:
+    def keep(self, row: ScopeRow, index: ScopeIndex, kept: Kept, known: Reached, left: Collection[int] = ()) -> bool:
         """Write what is new, where that is enough to be worth it.
 
         Args:
@@ -204,6 +152,7 @@ class IndexKeeper:
             index: its index.
             kept: what is kept of it; brought up to what is written.
             known: by session, how far the index goes.
+            left: the ids of sessions that it does not follow yet.
 
         Returns:
             Whether the store holds what this process says it does: where another has written, it does not.
@@ -213,7 +162,7 @@ class IndexKeeper:
             return True
         if kept.given_up or (space := self._space) is None:
             return True
-        written = attempted("the store", partial(self._written, space, row, index, kept, known), _BEHIND)
+        written = attempted("the store", partial(self._written, space, row, index, kept, known, left), _BEHIND)
         kept.given_up = written is None
         return written is not False
 

@@ -11,12 +11,12 @@ from typing import Any, Final
 from ..errors import warn_degraded
 
 Bar = Callable[..., Iterable[Any]]
-"""Items with a progress bar; takes them, what is done to them, and as ``unit`` what one is called."""
+"""Items with a progress bar; takes them, what is done to them, as ``unit`` what one is called, and the ``total``."""
 
 _AT_ONCE_S: Final = 3.0
 
 
-def no_bar(items: Iterable[Any], what: str, *, unit: str) -> Iterable[Any]:
+def no_bar(items: Iterable[Any], what: str, *, unit: str, total: int | None = None) -> Iterable[Any]:
     """The items, and nothing is shown."""
     return items
 

@@ -213,7 +213,7 @@ class Recalling:
     def prepare(self, scope: Scope) -> None:
         """Have a scope's index in memory and with the bank, and the embedder's model in memory."""
         self.derivation.query_vector(_ANY_WORDS)
-        self._fresh([scope], lambda: self.scopes.caught_up(scope))
+        self._fresh([scope], lambda: self.scopes.whole(scope))
 
     def holding(self, scope: Scope) -> list[StandingStatement]:
         """What the user has said that holds whatever is asked, the newest first; without what was corrected by hand."""
@@ -239,7 +239,8 @@ class Recalling:
         return self._fresh([scope], lambda: self._saying(scope, words))
 
     def _saying(self, scope: Scope, words: Collection[int]) -> list[Turn]:
-        loaded = self.scopes.caught_up(scope)
+        # Whoever forgets what was said is not to leave some of it.
+        loaded = self.scopes.whole(scope)
         if loaded is None:
             return []
         with loaded.lock:

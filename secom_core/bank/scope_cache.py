@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import repeat
 from typing import Final
 
 from ..conversation import Scope, Turn
@@ -21,10 +24,16 @@ from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
 from ..stores.unsettled import Unsettled
 from ..telemetry import staged
-from .kept_index import IndexKeeper, Kept, names_of
+from .index_steps import in_turn, settled_parts, step_ends, warn_of_steps
+from .kept_blocks import Kept
+from .kept_index import IndexKeeper, names_of
+from .portions import Bar, no_bar
 from .reached import Reached
 
 _GROWN: Final = 1.1
+
+_LET_IN_S: Final = 0.01
+"""For how long whoever makes all of an index leaves the scope to others between two steps."""
 
 
 @dataclass(kw_only=True)
@@ -33,6 +42,7 @@ class LoadedScope(ScopeState):
 
     What was said in sessions that are ``left`` is not in it yet: nobody has looked for it. What was made of those that
     are ``unsaved`` is in it and not in the store, which was locked: these are left too, to be made and written again.
+    Those that are ``awaited`` are left because the index is made again in steps, and none has come to them yet.
     ``derived_at`` is the revision of the scope for which sessions were last derived here.
     """
 
@@ -40,6 +50,7 @@ class LoadedScope(ScopeState):
     kept: Kept
     known: Reached = field(default_factory=Reached)
     unsaved: set[int] = field(default_factory=set)
+    awaited: set[int] = field(default_factory=set)
     weighed_at: int = 0
     derived_at: int = -1
 
@@ -57,6 +68,7 @@ class ScopeCache:
         vectors: hold vectors in memory; not where a vector store outside does.
         keeper: keeps indexes with the bank.
         derived: is told of each session of a scope that was derived here.
+        bar: shows progress where somebody waits until all of an index is made.
     """
 
     def __init__(
@@ -71,8 +83,9 @@ class ScopeCache:
         vectors: bool = True,
         keeper: IndexKeeper,
         derived: Callable[[Scope, SessionRow], None] = lambda scope, row: None,
+        bar: Bar = no_bar,
     ) -> None:
-        self._tell = derived
+        self._tell, self._bar = derived, bar
         self._store, self._derivation, self._vectors, self._keeper = store, derivation, vectors, keeper
         self._new_index = new_index
         self._states: ScopeStates[LoadedScope] = ScopeStates(
@@ -120,6 +133,9 @@ class ScopeCache:
             try:
                 if loaded.row.revision < 0:
                     self._open(loaded, row)
+                if loaded.kept.is_unfit:
+                    # What is kept after the first step says what is still to be made, and so does not have to go.
+                    loaded.row = self._follow(scope, set(), loaded, row)
                 found = self._without(loaded, doomed) if loaded.row.revision >= 0 else None
                 if loaded.row.revision >= 0:
                     half_done.pop_all()
@@ -129,11 +145,12 @@ class ScopeCache:
 
     def _without(self, loaded: LoadedScope, doomed: Mapping[int, Sequence[Turn]]) -> WithoutThem | None:
         index, named = loaded.index, names_of(loaded.index)
-        index.remove_turns([turn for turns in doomed.values() for turn in turns])
+        names = self._names_to_come(loaded, doomed) if loaded.awaited else ()
+        index.remove_turns([turn for turns in doomed.values() for turn in turns], names)
         loaded.left.update(doomed)
         loaded.known.lost(doomed)
         loaded.kept.sessions.update(doomed)
-        waits = loaded.unsaved or (self._keeper.space and loaded.lacks_vectors)
+        waits = loaded.unsaved or loaded.kept.is_unfit or (self._keeper.space and loaded.lacks_vectors)
         found = None
         if not waits:
             found = self._keeper.without(loaded.row, index, loaded.kept, loaded.known, loaded.left, named)
@@ -143,6 +160,12 @@ class ScopeCache:
             index.indexes.keys.hold()
             loaded.kept = self._keeper.nothing(loaded.row.id)
         return found
+
+    def _names_to_come(self, loaded: LoadedScope, doomed: Mapping[int, Sequence[Turn]]) -> set[str]:
+        """The names of the sessions that are awaited, but those of which nothing will be left."""
+        awaited = [each for each in self._store.sessions(loaded.row.id) if each.id in loaded.awaited]
+        ids = self._store.turn_ids
+        return {each.name for each in awaited if each.id not in doomed or len(doomed[each.id]) < len(ids(each))}
 
     def forgotten(self, scope: Scope, row: ScopeRow, doomed: Collection[int], epochs: int) -> None:
         """Note that what was taken out is forgotten; the index is loaded afresh where others have forgotten something.
@@ -175,6 +198,9 @@ class ScopeCache:
     ) -> LoadedScope | None:
         """The scope's index with everything that any process has written; nothing where nothing is remembered.
 
+        What is kept of an index that another version of the package has made is made again in steps: each call takes
+        one, from the last session to the first, and warns where more is left to be made.
+
         Args:
             scope: whose index.
             row: the scope as it was just read; it is read unless given.
@@ -183,14 +209,41 @@ class ScopeCache:
                 derive is left to its writer, or to who looks for it.
         """
         follow = partial(self._follow, scope, set(besides))
-        return self._states.caught_up(scope, follow, row, retry_vectors=retry_vectors)
+        loaded = self._states.caught_up(scope, follow, row, retry_vectors=retry_vectors)
+        if loaded is not None and loaded.awaited:
+            warn_of_steps(scope)
+        return loaded
+
+    def whole(self, scope: Scope) -> LoadedScope | None:
+        """As `caught_up`, with all steps that are left; others may search the scope between them."""
+        follow = partial(self._follow, scope, set())
+        loaded = self._states.caught_up(scope, follow)
+        if loaded is None or not loaded.awaited:
+            return loaded
+        made, total = self._made(scope, follow, loaded), len(loaded.awaited)
+        for _ in self._bar(made, "making the search index again", unit="session", total=total):
+            pass
+        # Where another process has written too, what it has made is read.
+        return self.whole(scope)
+
+    def _made(
+        self, scope: Scope, follow: Callable[[LoadedScope, ScopeRow], ScopeRow], loaded: LoadedScope | None
+    ) -> Iterator[None]:
+        """Each session that an index is made of again, in as many steps as it takes."""
+        while loaded is not None and loaded.awaited:
+            left = len(loaded.awaited)
+            time.sleep(_LET_IN_S)
+            loaded = self._states.caught_up(scope, follow)
+            yield from repeat(None, left - (len(loaded.awaited) if loaded is not None else 0))
 
     def _follow(self, scope: Scope, besides: set[str], loaded: LoadedScope, row: ScopeRow) -> ScopeRow:
         if loaded.row.revision < 0:
             self._open(loaded, row)
         changed = {each.id: each for each in self._store.sessions(row.id, since=loaded.row.revision)}
-        is_locked = False
-        for session_id in dict.fromkeys([*loaded.left, *changed]):
+        is_locked, until = False, step_ends()
+        for session_id in in_turn(set(loaded.left), set(loaded.awaited), changed, until):
+            is_step = session_id in loaded.awaited
+            loaded.awaited.discard(session_id)
             current = changed.get(session_id)
             waits = current is None or not current.is_derived
             if waits and besides and self._has_only(besides, session_id, current, loaded):
@@ -205,7 +258,10 @@ class ScopeCache:
                 loaded.derived_at = row.revision
                 current, waits = unsaved.session if unsaved is not None else derived, unsaved is not None
             if current is not None:
-                self._follow_session(scope, loaded, current, unsaved)
+                end = until if is_step and unsaved is None else math.inf
+                if not self._follow_session(scope, loaded, current, unsaved, until=end):
+                    loaded.awaited.add(session_id)
+                    continue
             for sessions in (loaded.left, loaded.unsaved):
                 (sessions.add if waits else sessions.discard)(session_id)
             if self._keeper.fills_a_block(loaded.index):
@@ -239,13 +295,14 @@ class ScopeCache:
             # What was half opened is no index.
             loaded.index = self._new_index()
             return
-        loaded.kept, loaded.known, loaded.left = opened.kept, opened.known, opened.left
+        loaded.kept, loaded.known = opened.kept, opened.known
+        loaded.left, loaded.awaited = set(opened.left), set(opened.left)
         loaded.row = ScopeRow(row.id, opened.revision, row.epoch)
 
     def _keep(self, scope: Scope, loaded: LoadedScope, row: ScopeRow) -> None:
-        if loaded.left or (self._keeper.space is not None and loaded.lacks_vectors):
+        if loaded.left - loaded.awaited or (self._keeper.space is not None and loaded.lacks_vectors):
             return
-        if not self._keeper.keep(row, loaded.index, loaded.kept, loaded.known):
+        if not self._keeper.keep(row, loaded.index, loaded.kept, loaded.known, loaded.awaited):
             # Another process has written what this one has too: the next call goes on from there.
             loaded.kept.given_up = True
             self.drop(scope)
@@ -278,10 +335,22 @@ class ScopeCache:
         return turns.issuperset(self._store.turn_ids(row, last_turn))
 
     def _follow_session(
-        self, scope: Scope, loaded: LoadedScope, row: SessionRow, unsaved: Unsettled | None = None
+        self, scope: Scope, loaded: LoadedScope, row: SessionRow, unsaved: Unsettled | None = None, *, until: float
+    ) -> bool:
+        """Take in what is new in a session; whether that was all of it, by when there was no more time."""
+        turns, memories = self._derivation.grown(scope, row, *loaded.known(row.id), unsaved)
+        parts = [memories] if until == math.inf else settled_parts(memories, row.settled)
+        for number, part in enumerate(parts, start=1):
+            is_last = number == len(parts)
+            self._take_in(loaded, row, turns, part, row.settled if is_last else part[-1].turns[-1].index + 1)
+            if not is_last and time.monotonic() > until:
+                return False
+        return True
+
+    def _take_in(
+        self, loaded: LoadedScope, row: SessionRow, turns: Sequence[Turn], memories: Sequence[Memory], settles: int
     ) -> None:
         last_turn, settled = loaded.known(row.id)
-        turns, memories = self._derivation.grown(scope, row, last_turn, settled, unsaved)
         # What another writer adds between these reads has no memory yet; the next call sees it.
         end = memories[-1].turns[-1].index if memories else -1
         # The last turn may have had a reply since, but not once it had settled: it keeps the memory that it is in.
@@ -293,7 +362,7 @@ class ScopeCache:
         loaded.index.add_turns(grown, of_turns)
         loaded.index.set_memories(row.name, settled, memories, of_keys)
         loaded.kept.sessions.add(row.id)
-        loaded.known.note(row.id, new[-1].index if new else last_turn, row.settled)
+        loaded.known.note(row.id, new[-1].index if new else last_turn, settles)
 
     def _vectors_of(
         self, row: SessionRow, turns: Sequence[Turn], memories: Sequence[Memory]

@@ -124,6 +124,15 @@ def import_(args: Namespace) -> None:
     show(args, {"turns": came}, f"{counted(came, 'turn')} came in")
 
 
+def prepare_(args: Namespace) -> None:
+    """Make the search indexes of all scopes."""
+    with opened(args) as there:
+        scopes = there.bank.scopes()
+        for scope in scopes:
+            there.bank.prepare(scope)
+    show(args, {"scopes": len(scopes)}, f"{counted(len(scopes), 'scope')} ready to be searched")
+
+
 def move_(args: Namespace) -> None:
     """Copy every scope into another store."""
     parts = Parts(progress=sys.stderr.isatty())

@@ -250,6 +250,11 @@ def _completion(command: ArgumentParser) -> None:
     command.add_argument("shell", choices=SHELLS, metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
 
 
+def _prepare(command: ArgumentParser) -> None:
+    _store(command, json_too=True)
+    _models(command)
+
+
 def _check_store(command: ArgumentParser) -> None:
     command.add_argument("--repair", action="store_true", help="repair the errors that can be repaired")
     _store(command, json_too=True)
@@ -270,6 +275,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[ArgumentParser], None]]]] = {
     "export": ("changes", _export),
     "import": ("changes", _import),
     "check": ("checking", _check_store),
+    "prepare": ("changes", _prepare),
     "move": ("changes", _move),
     "backup": ("changes", _backup),
     "rekey": ("changes", _rekey),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any, Final, TypeAlias
 
@@ -177,10 +177,13 @@ class PassageTable(WholeColumns):
             for row in rows:
                 self._clear(row)
 
-    def forget_names(self) -> list[int]:
-        """Forget the names of sessions and speakers that no row has any more; the numbers of these sessions."""
+    def forget_names(self, but: Collection[str] = ()) -> list[int]:
+        """Forget the names of sessions and speakers that no row has any more, ``but`` some of sessions; the numbers of
+        these sessions.
+        """
         live = self.head >= 0
         sessions, casts = set(self.session[live].tolist()), set(self.cast[live].tolist())
+        sessions.update(number for number, name in enumerate(self._names) if name in but)
         gone = [number for number in range(len(self._names)) if number not in sessions]
         # No name has a NUL in it.
         self._names = [name if number in sessions else f"\0{number}" for number, name in enumerate(self._names)]

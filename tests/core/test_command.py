@@ -826,6 +826,7 @@ def test_there_is_help_for_each_command() -> None:
         "export",
         "import",
         "check",
+        "prepare",
         "move",
         "backup",
         "rekey",
