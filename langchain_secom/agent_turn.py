@@ -107,6 +107,14 @@ def owner_of(scope: Scope) -> str:
     return digest(json.dumps(scope))[:16]
 
 
+def held_in(saved: Mapping[str, Sequence[str]] | Sequence[str], scope: Scope) -> Mapping[str, Sequence[str]]:
+    """The ids that a thread's checkpoint holds, by whose memory took each in.
+
+    Checkpoints that were written when a thread had one owner are lists of ids: they are the current scope's.
+    """
+    return saved if isinstance(saved, Mapping) else {owner_of(scope): saved}
+
+
 class MemoryUse(dict[str, int]):
     """How much memory a turn's prompts hold: ``tokens``, in the bank's token counter, and ``memories``.
 

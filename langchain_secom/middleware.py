@@ -19,7 +19,7 @@ from secom_core.errors import InvalidInput, MissingExtra, SecomError, warn_degra
 from secom_core.stores.database import waiting_at_most
 
 from .agent_answers import read_response, with_owner
-from .agent_turn import AgentTurn, MemoryUse, is_inner, is_subagent, session_of, state_keys, state_schema
+from .agent_turn import AgentTurn, MemoryUse, held_in, is_inner, is_subagent, session_of, state_keys, state_schema
 from .citations import CITATIONS_EVENT
 from .convert import Tools
 from .dialogue import QueryHook, check_hook
@@ -294,8 +294,9 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _new_turn(self, state: Mapping[str, Any], runtime: Runtime[Any], question_id: str | None = None) -> AgentTurn:
         session = session_of(self._identity, self._session_key, state["messages"], runtime)
-        held = state.get(self._thread_key, {}) if is_checkpointed() else None
-        return AgentTurn(question_id, session, *self._identity.scopes(runtime.context), held, inner=is_inner(runtime))
+        scope, also = self._identity.scopes(runtime.context)
+        held = held_in(state.get(self._thread_key, {}), scope) if is_checkpointed() else None
+        return AgentTurn(question_id, session, scope, also, held, inner=is_inner(runtime))
 
     def _known_turn(self, state: Any) -> AgentTurn | None:
         use = state.get(self._key)

@@ -105,6 +105,17 @@ def checkpoint(agent: Any, messages: int, node: str | None = None) -> Any:
     )
 
 
+def test_a_thread_of_an_older_version_goes_on(server: ScriptedServer, bank: MemoryBank) -> None:
+    agent = agent_of(server, bank)
+    two_turns(agent)
+    [ids] = agent.get_state(in_thread).values["secom_SecomMiddleware_thread"].values()
+    # What versions wrote that knew of one owner of a thread.
+    agent.update_state(in_thread, {"secom_SecomMiddleware_thread": ids, "messages": [RemoveMessage("u2")]})
+    agent.invoke(user("What is my name?", id="u3"), in_thread)
+    assert [turn[0] for turn in said(bank)] == ["I live in Ghent.", "What is my name?"]
+    assert [*agent.get_state(in_thread).values["secom_SecomMiddleware_thread"].values()] != [ids]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("done", ["pinned", "retracted", "corrected"])
 def test_an_edit_takes_no_mark_from_what_it_does_not_touch(server: ScriptedServer, bank: MemoryBank, done: str) -> None:
