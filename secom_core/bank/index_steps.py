@@ -13,13 +13,22 @@ from ..memory import Memory
 _STEP_S: Final = 1.0
 """For how long a call makes an index again at most, before it goes on with what there is of it."""
 
-_RUN: Final = 200
-"""How many turns of a session are taken in before it is seen whether there is time for more."""
+_LONGEST: Final = 4
+"""How many times as long it goes on where it then makes the whole of it, which a small one is in that time."""
+
+_RUN: Final = 32
+"""How many turns of a session, which may be long, are taken in before it is seen whether there is time for more."""
 
 
 def step_ends() -> float:
     """When a step that begins now is to end."""
     return time.monotonic() + _STEP_S
+
+
+def is_over(until: float, done: int, of: int) -> bool:
+    """Whether a step has ended which was to end ``until`` then, when so many of what is to be done is done."""
+    late = time.monotonic() - until
+    return late > 0 and (done * _LONGEST < of or late > (_LONGEST - 1) * _STEP_S)
 
 
 def in_turn(left: Collection[int], awaited: Collection[int], changed: Collection[int], until: float) -> Iterator[int]:
@@ -32,9 +41,10 @@ def in_turn(left: Collection[int], awaited: Collection[int], changed: Collection
         until: when the step ends.
     """
     yield from [each for each in dict.fromkeys([*left, *changed]) if each not in awaited]
-    for each in sorted(awaited, key=lambda each: (each in changed, each), reverse=True):
+    ordered = sorted(awaited, key=lambda each: (each in changed, each), reverse=True)
+    for number, each in enumerate(ordered, start=1):
         yield each
-        if time.monotonic() > until:
+        if is_over(until, number, len(ordered)):
             return
 
 

@@ -24,7 +24,7 @@ from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
 from ..stores.unsettled import Unsettled
 from ..telemetry import staged
-from .index_steps import in_turn, settled_parts, step_ends, warn_of_steps
+from .index_steps import in_turn, is_over, settled_parts, step_ends, warn_of_steps
 from .kept_blocks import Kept
 from .kept_index import IndexKeeper, names_of
 from .portions import Bar, no_bar
@@ -343,7 +343,7 @@ class ScopeCache:
         for number, part in enumerate(parts, start=1):
             is_last = number == len(parts)
             self._take_in(loaded, row, turns, part, row.settled if is_last else part[-1].turns[-1].index + 1)
-            if not is_last and time.monotonic() > until:
+            if not is_last and is_over(until, number, len(parts)):
                 return False
         return True
 
