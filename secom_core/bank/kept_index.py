@@ -89,9 +89,11 @@ class IndexKeeper:
             return None
         if list(blocks.values())[-1].about.get("stamp") != self.stamp:
             unfit = [KeptBlock(number, Mark(), 0, Changed(), set()) for number in blocks]
-            sessions = self.store.sessions(row.id)
-            index.name_sessions(each.name for each in sessions)
-            left = {each.id for each in sessions}
+            rows = self.store.sessions(row.id)
+            for each in rows:
+                # They keep the order in which they came, in whichever order their turns come.
+                index.indexes.table.number_of(each.name)
+            left = {each.id for each in rows}
             return Opened(Kept(self._reader(row.id), unfit, moved=UNFIT), row.revision, Reached(), left)
         kept = Kept(reader=self._reader(row.id))
         readers, ids = [kept.reader(number) for number in blocks], SessionIds(row.id)

@@ -146,7 +146,7 @@ class ScopeCache:
     def _without(self, loaded: LoadedScope, doomed: Mapping[int, Sequence[Turn]]) -> WithoutThem | None:
         index, named = loaded.index, names_of(loaded.index)
         names = self._names_to_come(loaded, doomed) if loaded.awaited else ()
-        index.remove_turns([turn for turns in doomed.values() for turn in turns], names)
+        index.remove_turns([turn for turns in doomed.values() for turn in turns], but=names)
         loaded.left.update(doomed)
         loaded.known.lost(doomed)
         loaded.kept.sessions.update(doomed)

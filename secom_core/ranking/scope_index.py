@@ -131,16 +131,8 @@ class ScopeIndex:
             self._add_passages(rows, None if vectors is None else vectors[place : place + len(rows)], same)
             place += len(rows)
 
-    def name_sessions(self, names: Iterable[str]) -> None:
-        """Take note of the order in which sessions came, before any turns of them are added in another order."""
-        for name in names:
-            self._table.number_of(name)
-
-    def remove_turns(self, turns: Sequence[Turn], names: Collection[str] = ()) -> None:
-        """Take turns out with their memories; `set_memories` makes up for it.
-
-        Every name that no other turn has goes with them, but those of sessions whose turns are still to come.
-        """
+    def remove_turns(self, turns: Sequence[Turn], *, but: Collection[str] = ()) -> None:
+        """Take turns out with their memories, and names of no other turn, but some; `set_memories` makes up for it."""
         self._changed()
         for turn in turns:
             rows = self._table.turn_rows.get(turn.id)
@@ -148,7 +140,7 @@ class ScopeIndex:
                 self._remove_memory(number)
             self._remove_passages(rows)
             self._table.remove(turn)
-        self.memories.forget_names(self._table.forget_names(but=names))
+        self.memories.forget_names(self._table.forget_names(but=but))
 
     def _changed(self) -> None:
         self._table.hold()
