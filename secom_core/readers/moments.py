@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timezone, tzinfo
 from typing import Final
 
-from ..text.dates import MONTH_NUMBERS, WEEKDAY_NUMBERS
+from ..text.dates import MONTH, WEEKDAY_NUMBERS, month_number
 from ..text.patterns import regex
 
-_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _WEEKDAY: Final = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+)?"
 _SIGN_WEEKDAY: Final = (
     r"(?:\s*(?:[（(](?:星期|周)?[一二三四五六日天月火水木金土](?:曜日?)?[）)]"
     r"|(?:星期|周)[一二三四五六日天]|[月火水木金土日]曜日?))?"
 )
-_OTHER_MONTH: Final = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
 _OTHER_WEEKDAY: Final = rf"(?:(?:{'|'.join(WEEKDAY_NUMBERS)}),?\s+)?(?:(?:den|der|le|el|il)\s+)?"
 _EARLY, _LATER = "上午|午前|凌晨|清晨|早上|오전", "下午|午後|中午|晚上|오후"
 _DATES: Final = (
@@ -27,7 +25,7 @@ _DATES: Final = (
     regex(rf"{_WEEKDAY}(?P<m>{_MONTH})\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y>\d{{4}})", re.I),
     # In German, Spanish, French, Italian and Portuguese.
     regex(
-        rf"{_OTHER_WEEKDAY}(?P<d>\d{{1,2}})(?:\.|er|º|°)?\s+(?:de\s+)?(?P<m>{_OTHER_MONTH})\s+(?:del?\s+)?(?P<y>\d{{4}})",
+        rf"{_OTHER_WEEKDAY}(?P<d>\d{{1,2}})(?:\.|er|º|°)?\s+(?:de\s+)?(?P<m>{MONTH})\s+(?:del?\s+)?(?P<y>\d{{4}})",
         re.I,
     ),
     # With dots, the day comes first everywhere.
@@ -61,9 +59,7 @@ class Moment:
 
 
 def _month(text: str) -> int:
-    if text.isdigit():
-        return int(text)
-    return MONTH_NUMBERS.get(text.lower()) or _MONTHS.index(text[:3].lower()) + 1
+    return int(text) if text.isdigit() else month_number(text)
 
 
 def _clock(found: re.Match[str]) -> time:

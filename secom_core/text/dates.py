@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date, timedelta
-from itertools import chain
 from typing import Final, TypeAlias
 
 from .han import HAN_NUMBER, han_number, one_way
@@ -25,7 +24,6 @@ Days: TypeAlias = tuple[date, date]
 Span = tuple[int, int]
 """First and last day, as `datetime.date.toordinal` counts them."""
 
-_MONTHS: Final = tuple("jan feb mar apr may jun jul aug sep oct nov dec".split())
 _MONTH_NAMES: Final = (
     "Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|"
     "Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?"
@@ -47,16 +45,21 @@ _SHORT: Final = 200
 _OTHER_WORDS: Final = frozenset("der die und ich wir que el en los le la les nous che il di um".split())
 _OTHER_LETTERS: Final = tuple("のはを가이는을에")
 """One of these stands in a text of more characters that is in a language other than English and Chinese."""
-_DAYS: Final = {
-    **dict.fromkeys(("day", "天"), 1),
-    **dict.fromkeys(("week", "周", "星期", "礼拜"), 7),
-    **dict.fromkeys(("month", "月"), 30),
-    **dict.fromkeys(("year", "年"), 365),
+UNIT_DAYS: Final = {
+    **dict.fromkeys(("day", "tag", "día", "jour", "dia", "giorn", "天", "日"), 1),
+    **dict.fromkeys(("week", "woche", "semana", "semaine", "settiman", "周", "星期", "礼拜"), 7),
+    **dict.fromkeys(("month", "monat", "mes", "mois", "mês", "月"), 30),
+    **dict.fromkeys(("year", "jahr", "año", "an", "année", "ano", "ann", "年"), 365),
 }
+"""How many days each unit has in which time is counted."""
 
-_OTHER_MONTHS: Final = {
-    language: {name: number for number, name in enumerate(names.split(), 1)}
+LONGEST_QUESTION: Final = 300
+"""How many characters a question has at most that is read for more than single days."""
+
+MONTHS: Final = {
+    language: tuple(names.split())
     for language, names in {
+        "english": "January February March April May June July August September October November December",
         "german": "Januar Februar März April Mai Juni Juli August September Oktober November Dezember",
         "spanish": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
         "french": "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
@@ -64,13 +67,11 @@ _OTHER_MONTHS: Final = {
         "portuguese": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
     }.items()
 }
-_GERMAN: Final = tuple(_OTHER_MONTHS["german"])
-_ITALIAN: Final = tuple(_OTHER_MONTHS["italian"])
-_ROMANCE: Final = tuple(
-    dict.fromkeys(
-        chain.from_iterable(_OTHER_MONTHS[language] for language in ("spanish", "french", "italian", "portuguese"))
-    )
-)
+"""The names of the months, from the first on, as they are written."""
+
+_SHORT_MONTHS: Final = tuple(name[:3].lower() for name in MONTHS["english"])
+_GERMAN, _ITALIAN = MONTHS["german"], MONTHS["italian"]
+_ROMANCE: Final = (*MONTHS["spanish"], *MONTHS["french"], *_ITALIAN, *MONTHS["portuguese"])
 _GERMAN_MONTH, _ITALIAN_MONTH, _ROMANCE_MONTH = (
     rf"(?P<month>{'|'.join(names)})\b" for names in (_GERMAN, _ITALIAN, _ROMANCE)
 )
@@ -82,7 +83,7 @@ _OTHER_WEEKDAYS: Final = {
     "portuguese": "segunda-feira terça-feira quarta-feira quinta-feira sexta-feira sábado domingo".split(),
 }
 
-_IN_CAPITALS: Final = tuple(month.capitalize() for month in _MONTHS)
+_IN_CAPITALS: Final = tuple(month.capitalize() for month in _SHORT_MONTHS)
 
 # What stands in whatever a pattern finds, one of it at least, so that most texts need none; and whether it has a digit.
 # Months need a capital letter, or the number of a day, because "may" and "march" are words too.
@@ -119,8 +120,8 @@ _SELDOM: Final = tuple(
         (_ROMANCE, True, rf"\b(?P<day>\d{{1,2}})(?:er)?(?: de)? {_ROMANCE_MONTH}(?:(?: del?)? {_YEAR})?"),
         (_ROMANCE, False, rf"\b(?:[Ee][nm]|[Dd]esde|[Dd]epuis) {_ROMANCE_MONTH}(?:(?: del?)? {_YEAR})?"),
         (_ITALIAN, False, rf"\b(?:[Aa]d?|[Ii]n|[Dd]a|[Ll]o scorso) {_ITALIAN_MONTH}(?: (?:del )?{_YEAR})?"),
-        (_MONTHS, True, rf"\b{_DAY}(?: of)? {_SMALL_MONTH}(?:,? {_YEAR})?"),
-        (_MONTHS, True, rf"\b{_SMALL_MONTH} {_DAY}\b(?![:\d])(?:,? {_YEAR})?"),
+        (_SHORT_MONTHS, True, rf"\b{_DAY}(?: of)? {_SMALL_MONTH}(?:,? {_YEAR})?"),
+        (_SHORT_MONTHS, True, rf"\b{_SMALL_MONTH} {_DAY}\b(?![:\d])(?:,? {_YEAR})?"),
     )
 )
 _DIGIT: Final = regex(r"\d")
@@ -134,15 +135,14 @@ _AGO: Final = regex(
 _AGO_SIGNS: Final = signs("ago|back|earlier|前")
 _WEEKDAY_SIGNS: Final = ("day",)
 _LAST_WEEKDAY: Final = regex(r"\b(?:last|on|this past) (?P<name>mon|tue|wed|thu|fri|sat|sun)[a-z]*day\b", re.I)
-_IN_FULL: Final = "january february march april may june july august september october november december".split()
 
 MONTH_NUMBERS: Final = {
-    **{name: number for number, name in enumerate(_MONTHS, 1)},
-    **{name.lower(): number for names in _OTHER_MONTHS.values() for name, number in names.items()},
-    **{name: number for number, name in enumerate(_IN_FULL, 1)},
-    "sept": 9,
-}
+    name.lower(): number for names in (_SHORT_MONTHS, *MONTHS.values()) for number, name in enumerate(names, 1)
+} | {"sept": 9}
 """The month that each name means, in small letters."""
+
+MONTH: Final = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
+"""Any of these names, as a regular expression."""
 
 WEEKDAY_NUMBERS: Final = {
     name: number
@@ -335,20 +335,25 @@ def _written(text: str, years: list[int], forms: Iterable[_Form]) -> Iterator[tu
 
 def _dates(parts: dict[str, str | None], years: list[int]) -> Iterator[tuple[date, date]]:
     named, number, day, year = (parts.get(each) for each in ("month", "number", "day", "year"))
-    month = _month_number(named) if named else han_number(number) if number else None
+    month = month_number(named) if named else han_number(number) if number else None
     for possible in [int(year)] if year else years:
         with suppress(ValueError):
             yield calendar_days(possible, month, han_number(day) if day else None)
 
 
-def _month_number(name: str) -> int:
-    found = (months[name] for months in _OTHER_MONTHS.values() if name in months)
-    return next(found, 0) or _MONTHS.index(name[:3].lower()) + 1
+def month_number(name: str) -> int:
+    """The month of a name, which may be shortened, or misspelled behind its first three letters, in English."""
+    return MONTH_NUMBERS.get(name.lower()) or MONTH_NUMBERS[name[:3].lower()]
+
+
+def is_countable(today: date) -> bool:
+    """Whether days, and years, can be counted from a day: `datetime.date` ends at the years 1 and 9999."""
+    return 200 < today.year < 9900
 
 
 def counted(text: str, today: date, *, with_seldom: bool = True) -> Iterator[tuple[re.Match[str], Days]]:
     """What in a text counts days from its own, such as "last week" or "two days ago", and which days it means."""
-    if not 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
+    if not is_countable(today):
         return
     folded = folded_case(text)
     if not with_seldom and folded.isascii() and not is_signed(folded, _UNITS):
@@ -373,7 +378,7 @@ def last_weekday(today: date, weekday: int) -> tuple[date, date]:
 def _ago(match: re.Match[str], today: date) -> tuple[date, date]:
     count, unit = (match["count"] or match["zh"]).lower(), (match["unit"] or match["zh_unit"]).lower()
     number = _NUMBERS.get(one_way(count)) or han_number(count)
-    return counted_back(number, _DAYS[one_way(unit)], today)
+    return counted_back(number, UNIT_DAYS[one_way(unit)], today)
 
 
 def counted_back(number: int, length: int, today: date) -> tuple[date, date]:

@@ -12,16 +12,12 @@ from datetime import date, timedelta
 from itertools import islice
 from typing import Final
 
-from .dates import MONTH_NUMBERS, Days, Span, calendar_days
+from .dates import LONGEST_QUESTION, MONTH, MONTH_NUMBERS, Days, Span, calendar_days
 from .han import HAN_NUMBER, han_number
 from .patterns import regex
 from .seasons import days_read, year_of
 from .wording import folded_case, is_signed, signs
 
-_LONGEST: Final = 300
-"""How many characters a question has at most in which parts of months are looked for."""
-
-_MONTH: Final = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
 _EARLY: Final = (
     r"early|(?:the\s)?(?:beginning|start)\sof|anfang|(?:a\s)?(?:principios|comienzos|inicios)\sde"
     r"|(?:au\s)?début(?:\sde)?"
@@ -30,7 +26,7 @@ _MIDDLE: Final = r"mid|(?:the\s)?middle\sof|mitte|(?:a\s)?mediados\sde|(?:à\s)?
 _END: Final = r"(?:the\s)?end\sof|ende|(?:a\s)?fin(?:al)?es\sde|(?:à\sla\s)?fin(?:\sde)?"
 _PART: Final = regex(
     rf"\b(?:(?P<early>{_EARLY})|(?P<middle>{_MIDDLE})|(?P<late>late)|(?P<end>{_END}))(?:\s(?:d['’])?|-)"
-    rf"(?P<month>{_MONTH})\b\.?(?:,?\s(?:of\s|del?\s)?(?P<year>(?:19|20)\d\d)\b)?",
+    rf"(?P<month>{MONTH})\b\.?(?:,?\s(?:of\s|del?\s)?(?P<year>(?:19|20)\d\d)\b)?",
     re.I,
 )
 _SIGN_PART: Final = regex(
@@ -63,7 +59,7 @@ _BOUNDS: Final = {
 # A day of its own, and nothing that it is the number of: "on the 25th chapter".
 _CLOSES: Final = r"(?=\s*(?:[?!.,;:]|$)"
 _CLOSES_ENGLISH: Final = rf"{_CLOSES}|\s(?:did|do|was|were|we|I|you|have|had|what)\b)"
-_CLOSES_GERMAN: Final = rf"{_CLOSES}|\s(?!(?:{_MONTH})\b)(?-i:[a-zäöü]))"
+_CLOSES_GERMAN: Final = rf"{_CLOSES}|\s(?!(?:{MONTH})\b)(?-i:[a-zäöü]))"
 _DAY_OF_MONTH: Final = regex(
     rf"\bon\sthe\s(?P<day>\d\d?)(?:st|nd|rd|th)(?:\sof\s(?:(?P<last>last)|this|the)\smonth)?{_CLOSES_ENGLISH}"
     rf"|\bam\s(?P<day_de>\d\d?)\.(?:\s(?:(?P<last_de>letzten|vorigen)|diesen|des)\smonats)?{_CLOSES_GERMAN}"
@@ -105,7 +101,7 @@ def month_parts(
         found.extend((first.toordinal(), last.toordinal()) for first, last in days)
         return " " if days else match[0]
 
-    for pattern in _PARTS if len(text) <= _LONGEST and is_signed(folded_case(text), _PART_SIGNS) else ():
+    for pattern in _PARTS if len(text) <= LONGEST_QUESTION and is_signed(folded_case(text), _PART_SIGNS) else ():
         text = pattern.sub(taken, text)
     return found, text
 

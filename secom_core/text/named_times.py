@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final, TypeAlias
 
-from .dates import MONTH_NUMBERS, calendar_days
+from .dates import LONGEST_QUESTION, MONTH, MONTH_NUMBERS, MONTHS, calendar_days, is_countable
 from .han import one_way
 from .patterns import regex
 from .seasons import COUNT, NUMBERS, SEASON_NAMES, SEASONS, season_days
@@ -21,18 +21,14 @@ from .wording import folded_case, is_signed, signs
 _Reader: TypeAlias = Callable[[re.Match[str], date], str | None]
 _Form: TypeAlias = tuple[tuple[str, ...], re.Pattern[str], _Reader]
 
-_LONGEST: Final = 300
-"""How many characters a question has at most in which they are looked for."""
-
 _YEAR: Final = (
     r"(?:19|20)\d\d|(?:the )?(?:last|past|previous|this) year|(?:des |im )?(?:letzte|vorige|diese)[snm] jahr(?:es)?"
     r"|(?:el )?año pasado|este año|l['’]an(?:née)? derni(?:er|ère)|cette année|今年|去年|昨年|前年|一昨年"
 )
 _OF_YEAR: Final = rf"(?:,?(?: ?(?:of|in|von|del?|/|的|の))? ?(?P<year>{_YEAR}))"
-_MONTHS: Final = "January February March April May June July August September October November December".split()
-_MONTH: Final = "|".join(sorted(MONTH_NUMBERS, key=len, reverse=True))
+_ENGLISH_MONTHS: Final = MONTHS["english"]
 _SEASON: Final = "|".join(SEASON_NAMES)
-_TIME: Final = rf"(?P<time>{_MONTH}|{_SEASON})\b"
+_TIME: Final = rf"(?P<time>{MONTH}|{_SEASON})\b"
 _AGO: Final = (
     rf"(?:\b(?P<n>{COUNT}|an?) years? ago\b|\bvor (?P<n_de>{COUNT}) jahr(?:en)?\b"
     rf"|\bhace (?P<n_es>{COUNT}) años?\b|\bil y a (?P<n_fr>{COUNT}) ans?\b)"
@@ -77,7 +73,7 @@ def named_times(text: str, today: date, *, is_asked: bool = False) -> str:
         today: the day on which it is asked.
         is_asked: whether what was said then is asked for, so that Easter and New Year are times and no subjects.
     """
-    if not 200 < today.year < 9900 or len(text) > _LONGEST:  # `datetime.date` ends at the years 1 and 9999
+    if not is_countable(today) or len(text) > LONGEST_QUESTION:
         return text
     folded = folded_case(text)
     for listed, pattern, read in (*_FORMS, *_FEASTS) if is_asked else _FORMS:
@@ -125,7 +121,7 @@ def _anniversary(match: re.Match[str], today: date) -> str:
 
 def _time_years_ago(match: re.Match[str], today: date) -> str:
     month, year = MONTH_NUMBERS.get(match["time"].lower()), today.year - _number(match)
-    return f"{_MONTHS[month - 1]} {year}" if month else f"{match['time']} {year}"
+    return f"{_ENGLISH_MONTHS[month - 1]} {year}" if month else f"{match['time']} {year}"
 
 
 def _in_year_ago(match: re.Match[str], today: date) -> str:
@@ -134,7 +130,7 @@ def _in_year_ago(match: re.Match[str], today: date) -> str:
 
 def _last_month(match: re.Match[str], today: date) -> str:
     month = MONTH_NUMBERS[(_part_named(match, "month") or "").lower()]
-    return f"{_MONTHS[month - 1]} {today.year - (month >= today.month)}"
+    return f"{_ENGLISH_MONTHS[month - 1]} {today.year - (month >= today.month)}"
 
 
 def _seasons_ago(match: re.Match[str], today: date) -> str:
@@ -246,8 +242,8 @@ _FORMS: Final = (
     _form("年前", rf"(?P<n>{COUNT})年前[的の](?=(?:\d\d?|[一二三四五六七八九十]+)月|[春夏秋冬])", _in_year_ago),
     _form(
         "last|letzten|dernier|pasado",
-        rf"\b(?:in )?last (?P<month>(?=(?-i:[A-Z]))(?:{_MONTH}))\b(?! \d)|\b(?:im )?letzten (?P<month_de>{_MONTH})\b"
-        rf"|\b(?:en )?(?P<month_fr>{_MONTH}) dernier\b|\b(?:en )?(?P<month_es>{_MONTH}) pasado\b",
+        rf"\b(?:in )?last (?P<month>(?=(?-i:[A-Z]))(?:{MONTH}))\b(?! \d)|\b(?:im )?letzten (?P<month_de>{MONTH})\b"
+        rf"|\b(?:en )?(?P<month_fr>{MONTH}) dernier\b|\b(?:en )?(?P<month_es>{MONTH}) pasado\b",
         _last_month,
     ),
     _form(

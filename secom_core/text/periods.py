@@ -13,7 +13,19 @@ from datetime import date, timedelta
 from itertools import chain, compress
 from typing import Final, NamedTuple, TypeAlias
 
-from .dates import MONTH_NUMBERS, WEEKDAY_NUMBERS, Span, calendar_days, counted, last_weekday, spans, without_days
+from .dates import (
+    LONGEST_QUESTION,
+    MONTH,
+    MONTH_NUMBERS,
+    WEEKDAY_NUMBERS,
+    Span,
+    calendar_days,
+    counted,
+    is_countable,
+    last_weekday,
+    spans,
+    without_days,
+)
 from .han import HAN_NUMBER, han_number
 from .korean import korean_periods
 from .lately import past_times
@@ -26,9 +38,6 @@ from .wording import folded_case, is_signed, signs
 _Kind: TypeAlias = tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]
 """What an end looks like, and what stands before it and after it."""
 
-_LONGEST: Final = 300
-"""How many characters a question has at most that is read for more than single days."""
-
 
 def _any(names: Iterable[str]) -> str:
     return "|".join(sorted(names, key=len, reverse=True))
@@ -36,14 +45,13 @@ def _any(names: Iterable[str]) -> str:
 
 _NTH: Final = r"(?:st|nd|rd|th|er|\.)?"
 _YEAR: Final = r"(?:19|20)\d\d"
-_MONTH: Final = _any(MONTH_NUMBERS)
 # One end of a range: a date, a month, a year, a weekday, or a day whose month the other end tells.
 _ENDS: Final = regex(
     r"(?<![\w.:/])(?:"
     r"(?P<iso>\d{4})-(?P<number>\d\d?)-(?P<iso_day>\d\d?)"
     rf"|(?P<day>\d\d?)\.(?P<numeral>\d\d?)\.(?P<numeral_year>{_YEAR})?"
     rf"|(?P<whole>{_YEAR})"
-    rf"|(?:(?:the|dem|den|el|le)\s)?(?:(?:(?P<before>\d\d?){_NTH}\s(?:(?:of|de)\s)?)?(?P<month>{_MONTH})\b\.?"
+    rf"|(?:(?:the|dem|den|el|le)\s)?(?:(?:(?P<before>\d\d?){_NTH}\s(?:(?:of|de)\s)?)?(?P<month>{MONTH})\b\.?"
     rf"(?:\s(?P<after>\d\d?)(?:st|nd|rd|th)?(?![\w:]))?(?:,?\s(?:(?:of|del?)\s)?(?P<year>{_YEAR}))?"
     rf"|(?P<weekday>{_any(WEEKDAY_NUMBERS)})|(?P<bare>\d\d?){_NTH})"
     r")(?![\w:/])",
@@ -130,7 +138,7 @@ def days_asked(text: str, today: date, years: Iterable[int] = ()) -> list[Span]:
     Returns:
         First and last day of each, as ordinals; each pair once.
     """
-    if not 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
+    if not is_countable(today):
         return spans(text, today, years)
     found, rest = _periods(text, today, list(years))
     return list(dict.fromkeys([*found, *spans(rest, today, years)]))
@@ -190,7 +198,7 @@ def _joint(
 
 def _until_now(text: str, today: date) -> tuple[list[Span], str]:
     """The time from a day to the present one where both are named, and the rest of the question."""
-    folded = folded_case(text) if len(text) <= _LONGEST else ""
+    folded = folded_case(text) if len(text) <= LONGEST_QUESTION else ""
     is_named = is_signed(folded, _NOW_SIGNS), is_signed(folded, _SIGN_NOW_SIGNS)
     if not any(is_named):
         return [], text
@@ -202,7 +210,7 @@ def _until_now(text: str, today: date) -> tuple[list[Span], str]:
 
 def _since(text: str, today: date) -> tuple[list[Span], str]:
     """The time from a day to the present one where this one is not named, and the rest of the question."""
-    folded = folded_case(text) if len(text) <= _LONGEST else ""
+    folded = folded_case(text) if len(text) <= LONGEST_QUESTION else ""
     relative = _OPEN_KINDS if is_signed(folded, _SINCE_SIGNS) else ()
     return _to_now(text, today, [*compress(_OPEN_KINDS, _may_tell_days(text, 1))], relative)
 
@@ -225,7 +233,7 @@ def _to_now(text: str, today: date, written: Iterable[_Kind], relative: Iterable
 
 def _counted(text: str, today: date) -> Iterator[tuple[re.Match[str], tuple[date, date]]]:
     """What counts days from that of a text, and the parts of months and the seasons in it, which have begun by then."""
-    if not 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
+    if not is_countable(today):
         return counted(text, today)
     return chain(counted_parts(text, today), counted_seasons(text, today), counted(text, today))
 
@@ -238,7 +246,7 @@ def _without(text: str, end: re.Match[str], before: re.Pattern[str], after: re.P
 
 def _may_tell_days(text: str, names: int) -> tuple[bool, bool]:
     """Whether so many ends may stand in a text, in words and in signs; far faster than to look for them."""
-    if len(text) > _LONGEST:
+    if len(text) > LONGEST_QUESTION:
         return False, False
     folded = folded_case(text)
     named = is_signed(folded, _DIGITS) or sum(map(folded.__contains__, _NAME_HINTS)) >= names

@@ -11,7 +11,7 @@ import re
 from datetime import date
 from typing import Final, Literal, TypeAlias
 
-from .dates import MONTH_NUMBERS, WEEKDAY_NUMBERS
+from .dates import LONGEST_QUESTION, MONTH_NUMBERS, MONTHS, WEEKDAY_NUMBERS
 from .named_times import named_times
 from .patterns import regex
 from .seasons import SEASON_NAMES
@@ -21,10 +21,7 @@ from .wording import folded_case, is_signed, signs, wording
 _First: TypeAlias = Literal["day", "month", ""]
 """Which of the two comes first in 5/6, where that is known."""
 
-_LONGEST: Final = 300
-"""How many characters a question has at most in which they are looked for."""
-
-_MONTHS: Final = "January February March April May June July August September October November December".split()
+_ENGLISH_MONTHS: Final = MONTHS["english"]
 # In Chinese and Japanese no space stands beside a date.
 _HAN: Final = "[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]"
 _OPENS: Final = r"(?<![A-Za-zÀ-ÿ\d_.,/:$€£+-])"
@@ -90,7 +87,7 @@ def plain_days(text: str, today: date | None, *, is_asked: bool = False) -> str:
         today: the day on which it is asked; without it, "last year" is left.
         is_asked: whether what was said then is asked for, so that 5/18 is a date where it need not be one elsewhere.
     """
-    if len(text) > _LONGEST:
+    if len(text) > LONGEST_QUESTION:
         return text
     text = days_in_digits(text)
     if today:
@@ -111,7 +108,7 @@ def _of_year(match: re.Match[str], today: date) -> str:
     parts, name = match.groupdict(), match["name"]
     is_last = any(told for part, told in parts.items() if part.startswith("last"))
     opening = f"{parts['in']} " if parts.get("in") else ""
-    return f"{opening}{name.title() if name.title() in _MONTHS else name} {today.year - is_last}"
+    return f"{opening}{name.title() if name.title() in _ENGLISH_MONTHS else name} {today.year - is_last}"
 
 
 def _written(match: re.Match[str], first: _First) -> str:
@@ -129,7 +126,7 @@ def _written(match: re.Match[str], first: _First) -> str:
 def _named(year: str | None, month: int, day: int, *, in_signs: bool) -> str:
     if in_signs:
         return f"{year}年{month}月{day}日" if year else f"{month}月{day}日"
-    return f"{year}-{month}-{day}" if year else f"{_MONTHS[month - 1]} {day}"
+    return f"{year}-{month}-{day}" if year else f"{_ENGLISH_MONTHS[month - 1]} {day}"
 
 
 def _days(parts: dict[str, str | None], first: _First) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final, TypeAlias
 
-from .dates import Span, calendar_days, counted_back
+from .dates import UNIT_DAYS, Span, calendar_days, counted_back, is_countable
 from .han import HAN_NUMBER, han_number, one_way
 from .patterns import regex
 from .wording import folded_case, is_signed, signs, wording
@@ -92,12 +92,6 @@ NUMBERS: Final = (
 
 COUNT: Final = rf"(?:\d{{1,3}}|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})"
 """A number in digits, or such a word."""
-_UNITS: Final = {
-    **dict.fromkeys(("day", "tag", "día", "jour", "dia", "giorn", "天", "日"), 1),
-    **dict.fromkeys(("week", "woche", "semana", "semaine", "settiman", "周", "星期", "礼拜"), 7),
-    **dict.fromkeys(("month", "monat", "mes", "mois", "mês", "月"), 30),
-    **dict.fromkeys(("year", "jahr", "año", "an", "année", "ano", "ann", "年"), 365),
-}
 _AGO: Final = regex(
     rf"\b(?:vor|hace|il y a|há|faz)\s(?P<count>{COUNT})\s"
     r"(?:(?P<unit>tag|woche|monat|jahr|día|semana|mes|año|jour|semaine|mois|année|an|dia|mês|ano)(?:en|es|e|n|s)?)\b"
@@ -185,7 +179,7 @@ def days_read(text: str, today: date, forms: Iterable[_Form]) -> tuple[list[Span
 
         return replaced
 
-    if 200 < today.year < 9900:  # `datetime.date` ends at the years 1 and 9999
+    if is_countable(today):
         for pattern, read in forms:
             text = pattern.sub(taken(read), text)
     return found, text
@@ -210,20 +204,20 @@ def _half_a_year(match: re.Match[str], today: date) -> _Days:
 
 def _ago(match: re.Match[str], today: date) -> _Days:
     count, unit = (part.lower() for part in match.groups() if part)
-    yield counted_back(NUMBERS.get(one_way(count)) or han_number(count), _UNITS[one_way(unit)], today)
+    yield counted_back(NUMBERS.get(one_way(count)) or han_number(count), UNIT_DAYS[one_way(unit)], today)
 
 
 def _until_now(match: re.Match[str], today: date) -> _Days:
     """The days until today: "the last two weeks" in Chinese and Japanese; some days are a week."""
     few = match["few"] is not None
     number = 1 if few else NUMBERS.get(one_way(match["count"])) or han_number(match["count"])
-    yield today - timedelta(min(number, 100) * (7 if few else _UNITS[one_way(match["of"])])), today
+    yield today - timedelta(min(number, 100) * (7 if few else UNIT_DAYS[one_way(match["of"])])), today
 
 
 def _last_ones(match: re.Match[str], today: date) -> _Days:
     """The days until today: "the last two weeks"; a few days are a week, as in Chinese and Japanese."""
     count, unit = (part.lower() for part in match.groups() if part)
-    length = _UNITS[unit]
+    length = UNIT_DAYS[unit]
     number = NUMBERS.get(count) or (int(count) if count.isdecimal() else 7 if length == 1 else 4)
     yield today - timedelta(min(number, 100) * length), today
 

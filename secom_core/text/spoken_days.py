@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from .dates import MONTHS
 from .patterns import regex
 from .wording import folded_case, is_signed, signs
 
@@ -50,10 +51,10 @@ def _any(words: Iterable[str]) -> str:
     return "|".join(sorted(spelled, key=len, reverse=True))
 
 
-_MONTHS: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
-_GERMAN_MONTHS: Final = "januar|jänner|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember"
-_SPANISH_MONTHS: Final = "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre"
-_FRENCH_MONTHS: Final = "janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre"
+_MONTHS, _GERMAN_MONTHS, _SPANISH_MONTHS, _FRENCH_MONTHS = (
+    "|".join(names).lower()
+    for names in (MONTHS["english"], (*MONTHS["german"], "jänner"), MONTHS["spanish"], MONTHS["french"])
+)
 _SIGNS: Final = signs("|".join((_MONTHS, _GERMAN_MONTHS, _SPANISH_MONTHS, _FRENCH_MONTHS)))
 _DAY_FIRST: Final = regex(rf"\b(?:the\s)?(?P<day>{_any(_ENGLISH)})\sof\s(?P<month>{_MONTHS})\b", re.I)
 # "You may first …" is no day.
