@@ -21,8 +21,6 @@ from ..protocols import Vectors
 from ..ranking import Candidate, confidence, standing_statements
 from ..stores.database import retry_if_contended
 from ..telemetry import staged
-from ..text.code import wants_code
-from ..text.overviews import asks_for_overview
 from ..vectors import DocumentPlace
 from .asked import Asked
 from .checks import check_moment, check_query
@@ -33,7 +31,7 @@ from .marking import block_of, marked_finds, within_share
 from .parts import Parts
 from .records import StandingStatement
 from .scope_cache import LoadedScope, ScopeCache
-from .searched import NOTHING_ABOUT_IT, Finds, SearchedScope, about_of, finds_of, is_faint, pinned_in, together, whole
+from .searched import Finds, SearchedScope, finds_in, is_faint, pinned_in, together, whole
 from .standing import Standing, tables_of, with_rows, without_history
 
 if TYPE_CHECKING:
@@ -131,30 +129,17 @@ class Recalling:
             ranking = None
             if len(scopes) == 1:
                 found[0], ranking = self._ranked(searched[0], found[0], vector, units)
-            candidates = found[0]
-            pinned, places = list[list[Candidate]](), None
+            packer = units.packer if units is not None else self.parts.packer
+            pinned, places = list[list[Candidate]]([[]]), None
             if units is None:
                 pinned, places = pinned_in(searched, self.standing, request.token_budget, options.k)
-            if units is None and not (ranking is not None and ranking.is_choice):
-                about = about_of(searched[0], asked.telling, now, follows=asked.follows)
-                abouts = [about if each.scope == scopes[0] else NOTHING_ABOUT_IT for each in searched]
-                is_of_code = wants_code(asked.telling)
-                show = partial(
-                    finds_of,
-                    budget=request.token_budget,
-                    options=options,
-                    places=places,
-                    rules=self.parts.rules,
-                    wants_code=is_of_code,
-                    outline=asks_for_overview(asked.telling),
-                )
-                finds = list(map(show, searched, found, abouts))
-                sure = max(sure, *(each.relevance for each in finds[0].before), 0.0)
+            if units is not None or (ranking is not None and ranking.is_choice):
+                finds = [Finds(searched[0].scope, found[0])]
             else:
-                finds = [Finds(searched[0].scope, candidates)]
-            packer = units.packer if units is not None else self.parts.packer
-            if units is None:
-                finds = [replace(each, before=[*one, *each.before]) for each, one in zip(finds, pinned, strict=True)]
+                how = partial(finds_in, budget=request.token_budget, options=options, rules=self.parts.rules)
+                finds = how(searched, found, scopes[0], asked, now=now, places=places)
+                sure = max(sure, *(each.relevance for each in finds[0].before), 0.0)
+            finds = [replace(each, before=[*one, *each.before]) for each, one in zip(finds, pinned, strict=True)]
             mark = partial(marked_finds, self.standing, options=options, packer=packer, query=asked.telling)
             marked = [mark(*each) for each in zip(searched, finds, strict=True)]
             candidates = together([each for each, _ in marked], is_named=len(scopes) > 1)

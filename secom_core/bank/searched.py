@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Final, TypeAlias
 
@@ -18,19 +19,21 @@ from ..ranking import Candidate, ScopeIndex
 from ..ranking.last_times import last_times
 from ..ranking.memory_table import Shown
 from ..ranking.surroundings import answered, said_next
+from ..text.code import wants_code
 from ..text.dates import Span
 from ..text.intents import Subject, subject
-from ..text.overviews import asks_of_all_sessions
+from ..text.overviews import asks_for_overview, asks_of_all_sessions
 from ..text.periods import days_asked
 from ..vectors import DocumentPlace
+from .asked import Asked
 from .outlines import outlined
 from .scope_cache import LoadedScope
 from .standing import Standing
 
-About: TypeAlias = tuple[Subject, Sequence[Span]]
+_About: TypeAlias = tuple[Subject, Sequence[Span]]
 """What of the conversation a query asks about, and the days that are meant, where days are."""
 
-NOTHING_ABOUT_IT: Final[About] = ("", ())
+_NOTHING_ABOUT_IT: Final[_About] = ("", ())
 
 _ENOUGH: Final = 1.5
 """How much more than there is room for has to be found before nothing else is looked for."""
@@ -155,31 +158,64 @@ def whole(searched: Sequence[SearchedScope], found: Sequence[Shown]) -> list[Sho
     return [next(read[each.scope]) for each in found]
 
 
-def about_of(searched: SearchedScope, query: str, now: datetime, *, follows: bool) -> About:
-    """What of the conversation itself a query asks about.
+def finds_in(
+    searched: Sequence[SearchedScope],
+    found: Sequence[Sequence[Candidate]],
+    scope: Scope,
+    asked: Asked,
+    *,
+    now: datetime,
+    budget: int | None,
+    options: RecallOptions,
+    places: int | None,
+    rules: bool,
+) -> list[Finds]:
+    """What may be shown of each scope; what answers a question about the conversation itself of the asker's only.
 
     Args:
-        searched: the scope.
-        query: the query.
+        searched: the scopes.
+        found: what the search has found in each, best first.
+        scope: the asker's, which may hold nothing and not be among them.
+        asked: the query.
         now: when it is asked.
-        follows: whether anything was said before it.
+        budget: how many tokens there are.
+        options: the caller's.
+        places: for how many instructions of each scope there is room; as many as there are unless given.
+        rules: whether anything comes before what was found, and whether that is told apart by its strength.
     """
-    about = "all sessions" if asks_of_all_sessions(query) else subject(query, follows=follows)
+    about = _about(searched[0], asked, now)
+    show = partial(
+        _finds,
+        budget=budget,
+        options=options,
+        places=places,
+        rules=rules,
+        is_of_code=wants_code(asked.telling),
+        outline=asks_for_overview(asked.telling),
+    )
+    abouts = [about if each.scope == scope else _NOTHING_ABOUT_IT for each in searched]
+    return list(map(show, searched, found, abouts))
+
+
+def _about(searched: SearchedScope, asked: Asked, now: datetime) -> _About:
+    """What of the conversation itself a query asks about."""
+    query = asked.telling
+    about = "all sessions" if asks_of_all_sessions(query) else subject(query, follows=asked.follows)
     if about != "days":
         return about, ()
     return about, last_times(days_asked, query, now.date(), searched.index.indexes.table)[0]
 
 
-def finds_of(
+def _finds(
     searched: SearchedScope,
     found: Sequence[Candidate],
-    about: About,
+    about: _About,
+    *,
     budget: int | None,
     options: RecallOptions,
-    *,
-    places: int | None = None,
-    rules: bool = True,
-    wants_code: bool,
+    places: int | None,
+    rules: bool,
+    is_of_code: bool,
     outline: bool,
 ) -> Finds:
     """What may be shown of a scope, with what stands around what was found.
@@ -207,7 +243,7 @@ def finds_of(
     if faint and not options.only_relevant:
         near = _wanted(index.besides(strong, of=said_next), without, budget)
         # Code that is asked for goes before the other words of its reply already.
-        replies = index.besides(strong[:1], of=answered) if not wants_code else ()
+        replies = index.besides(strong[:1], of=answered) if not is_of_code else ()
         near += _within(_wanted(replies, without, budget), (MOST_TOKENS if budget is None else budget) / _REPLY)
     last = _wanted(after, without, budget)
     if outline and not about[0]:
