@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 SIGNS: Final = """born|bday|birth|geburtstag|geburtsdatum|geboren|cumple|cumplo|nací|anniv|suis né|nascita|compleanno
-    |sono nat|compio|aniversário|nasci|生日|出生|生的|誕生日|生まれ|생일|태어났"""
+    |sono nat|compio|aniversário|faço anos|nasci|生日|出生|生的|誕生日|生まれ|생일|태어났"""
 """What one of them has in it, in folded case."""
 
 TOLD: Final = r"""

@@ -255,7 +255,7 @@ _SELDOM_RELATIVE: Final = tuple(
             1,
         ),
         (
-            "diesen|este|ce mois|今月|이번",
+            "diesen|este|ce mois|questo mese|今月|이번",
             "diesen monat|este mes|ce mois-ci|questo mese|este mês",
             r"今月|이번\s?달",
             _month,

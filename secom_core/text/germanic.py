@@ -116,8 +116,8 @@ ENGLISH_PREFERENCE: Final = (
         |enjoy|n't stand|n't eat|n't drink|n't bear|n't have|n't like|n't want|n't use|n’t|cannot|do not|rather
         |favo|fan of|no longer|i never|we never|i always|we always|i usually|we usually|i generally|we generally
         |i mostly|we mostly|gave up|given up|quit |stopped|cut out|not eaten|n't sleep|n't conc|n't focus|n't relax
-        |n't tol|n't dig|n't smoke|n't fly|afraid|scared|terrified|sick|migraine|headache|heartburn|hives|rash|cramps
-        |nosebleed|dizzy|itchy|swollen|bloated|nauseous|not into|really into|that into|much into"""
+        |n't tol|n't dig|n't smoke|n't fly|afraid|scared|terrified|sick|get ill|migraine|headache|heartburn|hives|rash
+        |cramps|nosebleed|dizzy|itchy|swollen|bloated|nauseous|not into|really into|that into|much into"""
     ),
     wording(
         rf"""
@@ -145,7 +145,8 @@ ENGLISH_PREFERENCE: Final = (
 GERMAN_PREFERENCE: Final = (
     signs(
         """allerg|vegan|vegetari|diabeti|unverträglich|ich mag|mag ich|hasse|liebe|bevorzug|vertrage|ich meide
-        |ich esse|esse ich|trinke|lieb|angst|seekrank|rauche|kopfschmerz|migräne|ich kann nicht|verzicht"""
+        |ich esse|esse ich|trinke|lieb|angst|seekrank|reisekrank|fliege|rauche|kopfschmerz|migräne|ich kann nicht
+        |verzicht"""
     ),
     wording(
         r"""

@@ -155,7 +155,7 @@ _FICTION: Final = regex(
 )
 _UNMEANT: Final = (
     (signs("`|>|def |class |function |fn |func "), _CODE),
-    (signs("if|whether|unless|in case|as though|wenn|ob |si |se |如果|要是|假如|假使|倘若|もし"), _IF),
+    (signs("if|whether|unless|in case|as though|wenn|falls|ob |si |se |如果|要是|假如|假使|倘若|もし"), _IF),
     (signs("wr|texted|schr|escrib|écrit"), _WROTE),
     (signs("liv|move|mud|leb|viv|vis "), _FIGURATIVE),
     (signs("story|novel|play|dream|rp|fanfic|campaign|game"), _FICTION),

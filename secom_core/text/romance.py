@@ -13,8 +13,9 @@ from .wording import signs, wording
 INSTRUCTION: Final = (
     signs(
         """siempre|nunca|jamás|a partir de|en adelante|llámame|llámeme|llames|llamarme|trátame|tutéame
-        |háblame|tutees|cada vez que|no vuelvas|deja de|emoji|toujours|jamais|désormais|dorénavant|avenir
-        |chaque fois|-moi|arrête|m'appel|m’appel|plus|sempre|mai |in poi|in avanti|chiama|dammi del|smett|ogni volta
+        |háblame|tutea|tutees|trates|otra vez|de nuevo|cada vez que|no vuelvas|deja de|emoji|toujours
+        |jamais|désormais|dorénavant|avenir|chaque fois|-moi|arrête|m'appel|m’appel|plus|sempre|mai |in poi|in avanti
+        |chiama|dammi del|smett|ogni volta
         |em diante|frente|più|me chame|chame-me|chama-me|me chamar|pare de|más|brev|brèv|brièv|court|curt|cort
         |concis|resumid"""
     ),
@@ -64,9 +65,9 @@ PREFERENCE: Final = (
     signs(
         """alérgi|alergi|allergi|allergique|intoler|intolér|intoller|vegan|végan|vegetar|végétar|celíac|celiac|liaque
         |diabétic|diabétiq|diabetic|diabete|prefiero|me gusta|me encanta|odio|detesto|no como|no bebo|no tomo|no puedo
-        |no soporto|evito|favorit|me da |préfèr|j'aime|j’aime|j'adore|j’adore|j'évite|j’évite|horreur|peur|déteste|je ne
-        |préféré|preferi|adoro|mi piac|non mangi|non bev|non poss|non soppor|prefiro|odeio|gosto|não como|não bebo
-        |não posso|não suporto|não tomo"""
+        |no soporto|evito|favorit|me da |préfèr|j'aime|j’aime|j'adore|j’adore|j'évite|j’évite|horreur|peur
+        |n'aime|n’aime|paura|déteste|je ne|préféré|preferi|adoro|mi piac|non mangi|non bev|non poss|non soppor|prefiro
+        |odeio|gosto|não como|não bebo|não posso|não suporto|não tomo"""
     ),
     wording(
         r"""
@@ -94,8 +95,7 @@ FACT: Final = (
         |mon ch|mon an|ma fe|ma co|ma fi|ma m|ma s|ma ch|habit|je vis|je trav|j'ai|j’ai|je suis|je viens|on vit
         |nous viv|déménag|on a dé|mi chiamo|il mio|mio m|mio c|mio f|mio p|mia m|mia s|mia f|mia g|mia c|viviamo
         |abito|abitiamo|lavoro|figli|fratell|sorell|anni|sono|faccio|trasferit|meu n|meu m|meu f|meu p|meu i|meu c
-        |meu g|meu a|minha|me chamo|moro|moramos|vivemos|trabalho|tenho|sou de|sou uma|sou m|sou a|sou e|sou p
-        |sou t|sou j|sou c|sou d|sou b|sou g|me mudei|nos mudamos|se mudou"""
+        |meu g|meu a|minha|me chamo|moro|moramos|vivemos|trabalho|tenho|sou |me mudei|nos mudamos|se mudou"""
     ),
     wording(
         rf"""

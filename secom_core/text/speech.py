@@ -128,7 +128,7 @@ _FACTS: Final = (
         "fact",
         signs(
             """my name|my full name|i'm a|i'm 1|i'm 2|i'm 3|i'm 4|i'm 5|i'm 6|i'm 7|i'm 8|i'm 9|i am|i’m|live|moved
-            |i have|i work|now work|just work|ly work|still work|i study|ly study|i teach|i own|was born|grew up
+            |i have|i work|i now|now work|just work|ly work|still work|i study|ly study|i teach|i own|was born|grew up
             |have no |t have a|own a|address is|address's|address’s|bought|signed|turned"""
         ),
         wording(
@@ -195,7 +195,7 @@ _FACTS: Final = (
         "fact",
         signs(
             """名前|申し|言います|住んで|働いて|勤め|飼って|結婚して|妻|夫|母|父|息子|娘|姉|妹|兄|弟|犬|猫|私|僕|俺|うちの
-            |歳|才|出身|越し|をして|誕生日|です|이름|라고|살|일해|일하|제 |내 |우리 |저는|나는|이사|있어|키우|키워
+            |歳|才|出身|越し|をして|で、|誕生日|です|이름|라고|살|일해|일하|제 |내 |우리 |저는|나는|이사|있어|키우|키워
             |아내|남편|엄마|아빠"""
         ),
         wording(
