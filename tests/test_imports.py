@@ -229,6 +229,15 @@ def test_no_module_is_long() -> None:
     assert {name: length for name, length in lengths.items() if length > 400} == {}
 
 
+@pytest.mark.parametrize("folder", ["text", "ranking"])
+def test_the_map_names_every_module_of_the_folders_that_have_most_rules(folder: str) -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    part = text.partition(f"### The modules of {folder}\n")[2].partition("\n#")[0]
+    names = {name.stem for name in (ROOT / CORE / folder).glob("*.py")} - {"__init__"}
+    assert names <= (named := set(re.findall(r"`([a-z_]+)`", part)))
+    assert not {name for name in named - names if "_" in name}
+
+
 def test_most_functions_are_short() -> None:
     """Lines of the body, from its first statement to the end of its last, the docstring apart."""
     lengths = [
