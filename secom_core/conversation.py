@@ -35,7 +35,10 @@ _PAIR: Final = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _DEEPEST: Final = 100
 """How deeply metadata may be nested: what can be written must be readable wherever it is read."""
 
-_OPENERS: Final = frozenset({"user", "human", "system"})
+USER_ROLES: Final = frozenset({"user", "human"})
+"""The roles of those who talk to an assistant."""
+
+_OPENERS: Final = USER_ROLES | {"system"}
 _REPLIES: Final = frozenset({"assistant", "ai", "tool", "function", "developer"})
 
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sys
-from datetime import datetime, timezone, tzinfo
+from datetime import datetime, timedelta, timezone, tzinfo
 from difflib import get_close_matches
 from typing import Final
 
 from .errors import InvalidInput, shorten
+
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+"""From when on moments are stored as numbers."""
+
+MICROSECOND: Final = timedelta(microseconds=1)
+"""The unit of these numbers."""
 
 LONGEST_TIME: Final = 100
 """How many characters a written time may have."""

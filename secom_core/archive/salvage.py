@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -29,13 +29,13 @@ from ..readers.fields import LARGEST_COUNT
 from ..stores.places import file_at
 from ..stores.rows import SessionRow
 from ..stores.schema import ADDED, Verbatim, messages, scopes, sessions
+from ..times import EPOCH
 from . import export as transfer
 
 _TEXT_DAMAGED: Final = "\ufffd"
 _NULS: Final = re.compile("\0+")
 _SIZES: Final = frozenset(1 << power for power in range(9, 16))
 _USUAL: Final = 4096
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _VERBATIM: Final = Verbatim()
 Record = list[Any]
 T = TypeVar("T")
@@ -260,6 +260,6 @@ def _scope(key: str) -> Scope | None:
 
 def _moment(microseconds: int) -> datetime:
     try:
-        return _EPOCH + timedelta(microseconds=microseconds)
+        return EPOCH + timedelta(microseconds=microseconds)
     except OverflowError:
-        return _EPOCH
+        return EPOCH

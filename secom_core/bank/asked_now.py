@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import takewhile
 from typing import Any, Final
 
-from ..conversation import Turn, check_scope
+from ..conversation import USER_ROLES, Turn, check_scope
 from ..memory import Recall
 from ..text.speech import only_asks
 from .bank import MemoryBank
@@ -62,4 +62,4 @@ def _ways_stored(bank: MemoryBank, question: str) -> Iterator[str]:
 def _only_asks(turn: Turn, questions: Collection[str]) -> bool:
     """Whether a turn is one of these questions, and nobody has answered."""
     [first, *others] = turn.messages
-    return not others and first.role in ("user", "human") and first.text.strip() in questions
+    return not others and first.role in USER_ROLES and first.text.strip() in questions

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from ..conversation import USER_ROLES
 from ..memory import Passage
 from ..ranking import Candidate
 from ..text.parts import line_spans
 
 _LEAST: Final = 8
 """How many words a beginning has at least."""
-
-_USERS: Final = frozenset({"user", "human"})
 
 
 def outlined(*parts: Sequence[Candidate]) -> tuple[list[Candidate], list[list[Candidate]]]:
@@ -33,9 +32,9 @@ def outlined(*parts: Sequence[Candidate]) -> tuple[list[Candidate], list[list[Ca
         for each in part:
             passage = each.passage
             # Candidates without signals keep their order where they are packed.
-            if passage is None and each.turn.messages[0].role in _USERS:
+            if passage is None and each.turn.messages[0].role in USER_ROLES:
                 first.append(replace(each, signals={}))
-            elif passage is None or passage.message.role not in _USERS:
+            elif passage is None or passage.message.role not in USER_ROLES:
                 left[-1].append(each)
             else:
                 place = passage.turn.id, passage.place

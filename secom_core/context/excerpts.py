@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from typing import Final
 
-from ..conversation import Turn
+from ..conversation import USER_ROLES, Turn
 from ..memory import Hit, Passage, passages_of
 from ..ranking.cores import leads
 from ..text.kept import Kept
 from ..text.parts import is_row, line_spans, rows_only
 from ..text.terms import terms
 
-_USERS = frozenset({"user", "human"})
 _FEW = 12
 """How many words tell something."""
 _AGAIN = 60
@@ -37,7 +36,7 @@ def excerpted(hit: Hit, turn: Turn, fits: Callable[[Hit], bool]) -> Hit | None:
     about = set(terms(hit.memory.summary or hit.memory.key))
 
     def telling(passage: Passage) -> tuple[bool, int]:
-        is_users = turn.messages[passage.place].role in _USERS
+        is_users = turn.messages[passage.place].role in USER_ROLES
         return not is_users, -len(about.intersection(terms(passage.text)))
 
     part: Hit | None = None

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 from typing import Final, TypeAlias, cast
 
-from ..conversation import Message, Turn
+from ..conversation import USER_ROLES, Message, Turn
 from ..errors import BadReply, ContextTooLong, CutOff, ModelError, ModelUnavailable, warn_degraded
 from ..llm.flow import Procedure, Prompt
 from ..llm.quoting import shortened
@@ -35,7 +35,6 @@ _ANSWER: Final = 0.5
 """What a sentence of an assistant's answer is worth beside what the user tells, which is what happened."""
 _LEAST: Final = 100
 """How many tokens of conversation a question has room for, at least."""
-_USERS: Final = frozenset({"user", "human"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +223,7 @@ def _best(memory: Memory, rarity: Callable[[str], float], by_speaker: bool) -> D
     parts = told or [(message, part) for message in messages for part in _parts(message.text)]
     if not parts:
         return None
-    users = any(message.role in _USERS for message in messages)
+    users = any(message.role in USER_ROLES for message in messages)
 
     def weight(message: Message) -> float:
         return _ANSWER if users and message.role == "assistant" and message.speaker is None else 1.0
@@ -235,7 +234,7 @@ def _best(memory: Memory, rarity: Callable[[str], float], by_speaker: bool) -> D
 
 
 def _of_main_speaker(messages: Sequence[Message], rarity: Callable[[str], float]) -> list[Message]:
-    candidates = [message for message in messages if message.role in _USERS] or messages
+    candidates = [message for message in messages if message.role in USER_ROLES] or messages
     weights: defaultdict[str, float] = defaultdict(float)
     for message in candidates:
         weights[message.label] += sum(map(rarity, set(terms(message.text))))

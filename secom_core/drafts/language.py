@@ -12,11 +12,10 @@ from functools import lru_cache
 from itertools import chain
 from typing import Final
 
-from ..conversation import Turn
+from ..conversation import USER_ROLES, Turn
 from ..text.stopwords import STOPWORDS
 from ..text.terms import latin_language_of, word_spans
 
-_USERS: Final = frozenset({"user", "human"})
 _EACH: Final = 200
 """By how many characters of a message its language is told: what is pasted into it may be in another one."""
 _ALL: Final = 6_000
@@ -48,7 +47,7 @@ _UNNAMED: Final = "the language of the text above"
 def language_of_turns(turns: Sequence[Turn]) -> str:
     """As `language_told`, of what the users mostly write in; of all that is said where there are none."""
     messages = [message for turn in turns for message in turn.messages]
-    users = [message for message in messages if message.role in _USERS and message.text.strip()]
+    users = [message for message in messages if message.role in USER_ROLES and message.text.strip()]
     heads = [message.text[:_EACH] for message in users or messages]
     others = list(filter(_is_told, heads))
     english = [head for head in heads if _share(_words(head), "english") and head not in others]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from datetime import date, datetime, time, tzinfo
 from math import isfinite
 from typing import Any, Final
 
 from ..conversation import joined
 from ..errors import InvalidInput, shorten
-from ..times import in_zone, iso_time
+from ..times import EPOCH, MICROSECOND, in_zone, iso_time
 from .conditions import FIELDS, METADATA, OPERATORS, ORDER, ROLES, Condition, Field, Joined, kind_of
 
 _JOINS: Final = ("and", "or", "not")
@@ -26,9 +26,6 @@ _LONGEST: Final = 2000
 
 _LONGEST_DAY: Final = 10
 """How many characters the ISO text of a day has at most."""
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_INSTANT: Final = timedelta(microseconds=1)
 
 
 def read_filter(given: Mapping[str, Any], zone: tzinfo | None = None) -> Joined:
@@ -163,7 +160,7 @@ def _lasting(value: object, zone: tzinfo | None) -> tuple[int, int]:
 
 
 def _microseconds(at: datetime) -> int:
-    return (at - _EPOCH) // _INSTANT
+    return (at - EPOCH) // MICROSECOND
 
 
 def _moment(value: object) -> date:

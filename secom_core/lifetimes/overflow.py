@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -15,11 +15,11 @@ from ..stores.database import retry_if_contended
 from ..stores.messages import microseconds
 from ..stores.schema import messages, sessions
 from ..stores.sql import SqlStore
+from ..times import MICROSECOND
 from .records import Cap
 from .store import State, cap_in, state_of
 from .tables import scope_caps
 
-_MICROSECOND: Final = timedelta(microseconds=1)
 _FILLED: Final = 0.995
 """Which share of a cap is filled after something had to go, so that not each of the turns after it takes one away."""
 
@@ -46,7 +46,7 @@ def _overflow(connection: Connection, scope: Scope, now: datetime, pinned: Colle
     if not fits:
         turns = list(connection.execute(_turns(connection, row.id, cap)))
         doomed = _doomed(turns, cap, moment, pinned)
-        next_us = turns[0].at_us + cap.age // _MICROSECOND if turns and cap.age is not None else None
+        next_us = turns[0].at_us + cap.age // MICROSECOND if turns and cap.age is not None else None
     if not doomed:
         mine = scope_caps.c.scope_id == row.id
         connection.execute(update(scope_caps).where(mine).values(checked=row.revision, next_us=next_us))
@@ -71,7 +71,7 @@ def _fits(connection: Connection, row: State, cap: Cap, moment: int) -> tuple[bo
         changed = select(sessions.c.id).where(sessions.c.scope_id == row.id, sessions.c.revision > row.checked)
         began = messages.c.session_id.in_(changed), messages.c.position == 0
         first = connection.scalar(select(func.min(messages.c.at_us)).where(*began))
-        found = first + cap.age // _MICROSECOND if first is not None else None
+        found = first + cap.age // MICROSECOND if first is not None else None
         next_us = min((each for each in (next_us, found) if each is not None), default=None)
     return _is_within(cap, count, size) and (next_us is None or next_us > moment), next_us
 
@@ -81,7 +81,7 @@ def _doomed(turns: Sequence[Row[Any]], cap: Cap, moment: int, pinned: Collection
 
     A few more than too many, as each time that something goes takes as long as for all of them.
     """
-    oldest_allowed = moment - cap.age // _MICROSECOND if cap.age is not None else None
+    oldest_allowed = moment - cap.age // MICROSECOND if cap.age is not None else None
     doomed = {turn.name for turn in turns if oldest_allowed is not None and turn.at_us <= oldest_allowed}
     left = [turn for turn in turns if turn.name not in doomed]
     count, size = len(left), sum(turn.size for turn in left)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -22,11 +22,10 @@ from ..stores.sound import collected, sound_records, sound_rows
 from ..stores.sql import SqlStore, scope_id_of
 from ..stores.statements import begins_turn, delete_among, insert_row
 from ..text.batches import batches
+from ..times import EPOCH, MICROSECOND
 from .records import Cap, Lifetime
 from .tables import lifetimes, scope_caps
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _COLUMNS: Final = (
     "scopes.id, scopes.revision, scopes.epoch, scope_caps.checked, scope_caps.next_us, "
     "(SELECT min(lifetimes.at_us) FROM lifetimes WHERE lifetimes.scope_id = scopes.id), "
@@ -206,7 +205,7 @@ def _stored(expires: datetime) -> int:
 
 def moment_of(end: int) -> datetime:
     """The end that is kept so."""
-    return _EPOCH + timedelta(microseconds=end)
+    return EPOCH + timedelta(microseconds=end)
 
 
 def put_session(connection: Connection, scope_id: int, session: str, expires: datetime | None) -> None:
@@ -235,7 +234,7 @@ def put_cap(connection: Connection, scope_id: int, cap: Cap | None) -> None:
     """Set how much the scope may hold; nothing takes its cap away."""
     connection.execute(delete(scope_caps).where(scope_caps.c.scope_id == scope_id))
     if cap is not None:
-        age = cap.age // _MICROSECOND if cap.age is not None else None
+        age = cap.age // MICROSECOND if cap.age is not None else None
         row = {"scope_id": scope_id, "turns": cap.turns, "bytes": cap.bytes, "age_us": age, "checked": -1}
         connection.execute(insert(scope_caps).values(**row))
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ..conversation import Message
+from ..conversation import USER_ROLES, Message
 from ..errors import BadReply, InvalidInput, ModelError, warn_degraded
 from ..text.non_answers import is_refusal
 from .flow import AsyncChatModel, ChatModel, Procedure, Prompt, arun, run
@@ -28,7 +28,7 @@ _TAG: Final = re.compile(r"<\s*/?\s*(?:question|message|chat)\s*>", re.I)
 _LABELLED: Final = re.compile(r"^[^\w\n]*(?:[\w-]+ ){0,2}question\W{0,4}:[^\w\n]*([^\n]+[?？؟])[^\w\n]*$", re.I | re.M)
 _END: Final = re.compile(r"[.?!…。？！؟][\"'”’»」』)\]]*\Z")
 _REPLIES: Final = frozenset({"assistant", "ai"})
-_SPEAKING: Final = frozenset({"user", "human", ""})
+_SPEAKING: Final = USER_ROLES | {""}
 
 
 class QueryRewriter:

@@ -11,13 +11,13 @@ from typing import Any, Final
 from sqlalchemy import Connection, Select, bindparam, func, select
 
 from ..conversation import Scope
+from ..times import MICROSECOND
 from .derived import touch
 from .driver import rows_of
 from .rows import SessionRow, is_count, session_row
 from .schema import IS_OPEN, messages, scopes, sessions
 
 _BACKWARDS: Final = (messages.c.turn.desc(), messages.c.position.desc())
-_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def _last(column: Any) -> Any:
@@ -43,7 +43,7 @@ class OpenSession:
 
     def rests(self, at: int, idle: timedelta) -> bool:
         """Whether nothing was said in it for longer than ``idle`` at a moment, in microseconds."""
-        return at - self.said > idle // _MICROSECOND
+        return at - self.said > idle // MICROSECOND
 
 
 def open_sessions(connection: Connection, scope_id: int) -> list[OpenSession]:
@@ -96,6 +96,6 @@ def end(connection: Connection, ended: Iterable[SessionRow]) -> None:
 
 def resting_scopes(connection: Connection, at: int, idle: timedelta) -> Sequence[Scope]:
     """The scopes with an open session in which nothing was said for longer than ``idle``."""
-    quiet = _last(messages.c.at_us) < at - idle // _MICROSECOND
+    quiet = _last(messages.c.at_us) < at - idle // MICROSECOND
     of_scopes = select(scopes.c.key).where(scopes.c.id.in_(select(sessions.c.scope_id).where(IS_OPEN, quiet)))
     return [tuple(json.loads(key)) for key in connection.scalars(of_scopes.order_by(scopes.c.id))]

@@ -17,6 +17,7 @@ from ..conversation import Message, Turn, json_flaw, opens_turn
 from ..errors import DuplicateId, InvalidInput, StoreError, shorten
 from ..text.batches import batches
 from ..text.inline_data import without_inline_data
+from ..times import EPOCH
 from .driver import rows_of
 from .glances import MessageRow
 from .rows import SessionRow
@@ -29,7 +30,6 @@ _QUESTION: Final = Message("", role="user")
 _DAMAGES: Final = (ValueError, TypeError, RecursionError)
 _FEW: Final = 4
 """Of so many names, each stands in a statement that is made once."""
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _BEGINNING: Final = messages.alias()
 _LAST: Final = (
     select(
@@ -105,7 +105,7 @@ def _among_few(statement: Select[Any], name: Column[str]) -> Select[Any]:
 def microseconds(at: datetime) -> int:
     """The time as whole microseconds since 1970, UTC."""
     aware = at if at.tzinfo is not None else at.replace(tzinfo=timezone.utc)
-    elapsed = aware - _EPOCH
+    elapsed = aware - EPOCH
     return (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
 
 

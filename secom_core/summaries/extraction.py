@@ -10,7 +10,7 @@ from itertools import zip_longest
 from math import ceil
 from typing import Final
 
-from ..conversation import Message, Turn
+from ..conversation import USER_ROLES, Message, Turn
 from ..derived.coverage import covering
 from ..protocols import Statistics, TokenCounter
 from ..text.passages import blocks
@@ -19,8 +19,6 @@ from ..text.patterns import regex
 from ..text.speech import asks, stands
 from ..text.terms import sentences
 from .statements import about, lines_of, tells
-
-_ASKING: Final = frozenset({"user", "human"})
 
 _MARKS: Final = regex(
     r"^[ \t]*(?:[-*•+][ \t]+)?(?:\d{1,2}[.)][ \t]+(?=\*\*|__))?"
@@ -58,10 +56,10 @@ def stated(turns: Sequence[Turn], said: Callable[[Message], Iterable[str]] | Non
 
 def _stated(turn: Turn, said: Callable[[Message], Iterable[str]]) -> Iterator[str]:
     day = f"{turn.at:%Y-%m-%d}" if turn.at else ""
-    asked = any(message.role in _ASKING for message in turn.messages)
+    asked = any(message.role in USER_ROLES for message in turn.messages)
     for message in turn.messages:
         for sentence in _behind(message, day, said(message)):
-            if not asks(sentence) and (not asked or message.role in _ASKING or _answers(message, sentence)):
+            if not asks(sentence) and (not asked or message.role in USER_ROLES or _answers(message, sentence)):
                 yield sentence
 
 
@@ -187,7 +185,7 @@ def extracted(
     said = stated(turns, prose)
     again = {_undated(each) for each in said}
     old = [each for each in lines_of(previous) if _undated(each) not in again]
-    labels = (each.label for turn in turns for each in turn.messages if each.role in _ASKING)
+    labels = (each.label for turn in turns for each in turn.messages if each.role in USER_ROLES)
     users = frozenset(_label(f"{label}: ") for label in labels)
     first = ((partial(_is_own, users), 1.0), (partial(_is_of, users), 0.5))
     chosen = choose(old, [each for each in said if tells(each)], limit, tokens=tokens, first=first)

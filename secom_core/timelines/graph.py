@@ -13,17 +13,15 @@ change.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta, timezone
 from decimal import MAX_EMAX, Context, Decimal
 from functools import reduce
 from heapq import heappop, heappush
 from typing import Final
 
 from ..errors import InvalidInput
+from ..times import EPOCH, MICROSECOND
 from .records import Event, Link, Relation
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_MICROSECOND: Final = timedelta(microseconds=1)
 ONE_PATH: Final = Decimal(1)
 DIGITS: Final = Context(prec=17, Emax=MAX_EMAX)
 """How paths are counted, as they may be more than a float can hold: with 17 digits, whatever the size."""
@@ -42,7 +40,7 @@ class _Node:
     def __init__(self, event: Event) -> None:
         self.event = event
         # Time and id as one whole number: zoned times are slow to compare.
-        self.order = ((event.at - _EPOCH) // _MICROSECOND << 64) + event.id
+        self.order = ((event.at - EPOCH) // MICROSECOND << 64) + event.id
         self.earlier: dict[_Node, Relation] = {}
         self.later: dict[_Node, Relation] = {}
         self.parent: _Node = self

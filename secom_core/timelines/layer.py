@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
 from functools import partial
 from itertools import count
 from typing import Any, ClassVar, Final
@@ -25,6 +24,7 @@ from ..protocols import Vectors
 from ..readers import MessageLike
 from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
+from ..times import EPOCH
 from . import look
 from .dialogue import dialogue_of, leant_on, said_before
 from .events import extract_events
@@ -40,7 +40,6 @@ from .tables import event_turns, events, links
 
 _FIRST_PROVISIONAL: Final = 2**62
 """The ids of events that are not stored yet: higher than any that a store gives out, so that ties in time go well."""
-_UNDATED: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class _AtTemperature:
@@ -300,6 +299,6 @@ class TimelineLayer(DraftLayer[EventIndex]):
 def _numbered(drafts: Sequence[Draft], session: str) -> list[Event]:
     numbers = count(_FIRST_PROVISIONAL)
     return [
-        Event(next(numbers), draft.text, draft.turns[0].at or _UNDATED, session, tuple(turn.id for turn in draft.turns))
+        Event(next(numbers), draft.text, draft.turns[0].at or EPOCH, session, tuple(turn.id for turn in draft.turns))
         for draft in drafts
     ]
