@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +36,6 @@ from secom_core.bank import MemoryBank
 from secom_core.errors import InvalidInput, InvalidScope
 
 UUID = uuid.UUID("6f1e7b1c-3c52-4d0e-9d1f-6d7365636f6d")
-
-
-@pytest.fixture
-def bank() -> Iterator[MemoryBank]:
-    with MemoryBank.open() as bank:
-        yield bank
 
 
 def agent_of(memory: SecomMiddleware, **more: Any) -> Any:

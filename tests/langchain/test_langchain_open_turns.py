@@ -60,12 +60,6 @@ class Model(BaseChatModel):
 
 
 @pytest.fixture
-def bank() -> Iterator[MemoryBank]:
-    with MemoryBank.open() as bank:
-        yield bank
-
-
-@pytest.fixture
 def model() -> Model:
     return Model()
 

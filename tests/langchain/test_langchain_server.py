@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
 
@@ -55,18 +55,6 @@ class Unlisted(Wrapped):
     """One that lists nothing, in the event loop either."""
 
     alist = BaseCheckpointSaver.alist
-
-
-@pytest.fixture
-def bank() -> Iterator[MemoryBank]:
-    with MemoryBank.open() as bank:
-        yield bank
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer([f"Answer {number}." for number in range(20)]) as server:
-        yield server
 
 
 def agent_of(server: ScriptedServer, bank: MemoryBank, saver: Any = None) -> Any:

@@ -38,12 +38,6 @@ from secom_core.testing import Answer, ScriptedModel, ScriptedServer, ToolCall
 ANN, BOB = ("memories", "ann"), ("memories", "bob")
 
 
-@pytest.fixture
-def bank() -> Iterator[MemoryBank]:
-    with MemoryBank.open() as bank:
-        yield bank
-
-
 def filled(store: SecomStore) -> SecomStore:
     store.put(ANN, "pet", {"content": "Her dog Bello swims in the river Leie.", "kind": "fact"})
     store.put(ANN, "work", {"content": "She teaches physics at a school in Ghent.", "kind": "fact"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 import warnings
-from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -59,18 +58,6 @@ def weather(city: str) -> str:
 
 CALL = Answer(tool_calls=(ToolCall("weather", {"city": "Ghent"}, id="call-1"),))
 CALL_LINE = '[calls weather({"city": "Ghent"})]'
-
-
-@pytest.fixture
-def bank() -> Iterator[MemoryBank]:
-    with MemoryBank.open() as bank:
-        yield bank
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer([f"Answer {number}." for number in range(20)]) as server:
-        yield server
 
 
 def agent_of(server: ScriptedServer, bank: MemoryBank, *middleware: Any, saver: Any = None, **options: Any) -> Any:
