@@ -765,6 +765,7 @@ def test_what_is_done_by_hand_is_asked_for_shown_and_undone(furnished: Secom) ->
         assert furnished(*wrong, "-y", *ALICE).code == 1
     furnished.ok("unpin", "rent", "-y", *ALICE)
     assert furnished.ok("sweep") == "0 turns forgotten\n"
+    assert furnished.ok("prepare") == "1 scope ready to be searched\n"
 
 
 # -- help, and the page that is written about it ----------------------------------------------------------------------
