@@ -37,7 +37,7 @@ def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: 
     names = {term for turn in window for name in turn.speakers for term in terms(name)}
     phrase = [term for term in terms(text) if term not in names]
     words = set(phrase)
-    if len(phrase) > 1 and _stands_in(phrase, terms(prompt.rpartition(_SAID)[0])):
+    if len(phrase) > 1 and stands_in(phrase, terms(prompt.rpartition(_SAID)[0])):
         return tuple(place for place, turn in enumerate(window) if words <= {*terms(turn.text)})
     if not words or shares_words(words, (window[place].text for place in named)):
         return tuple(named)
@@ -48,7 +48,8 @@ def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: 
     return tuple(named) if other and not words.issubset(terms(prompt)) else ()
 
 
-def _stands_in(phrase: Sequence[str], text: Sequence[str]) -> bool:
+def stands_in(phrase: Sequence[str], text: Sequence[str]) -> bool:
+    """Whether some terms stand in a text's, one after the other."""
     return any(list(text[place : place + len(phrase)]) == list(phrase) for place in range(len(text)))
 
 

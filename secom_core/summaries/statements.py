@@ -18,6 +18,7 @@ _BULLET: Final = regex(
 )
 _TITLE: Final = regex(r"(?:\*\*|__)([^:：]{1,80}?[:：]?)(?:\*\*|__)[:：]?|([^:：]{1,80})[:：]")
 _LABELLED: Final = regex(r"([^\s:：.!?][^:：.!?\n]{0,40})[:：]\s+(?=\S)|(?P<wide>[^\s\W\d_]{2,8})：(?=\S)")
+_COPIED_TAG: Final = regex(r"<\s*/?\s*\w[^<>]*>")
 _INLINE: Final = regex(r"(?<!\s)\s+[-•–]\s+")  # Only from where the spaces begin: a long run of them is read once.
 _LABEL_WORDS, _TITLE_WORDS, _LEAD_WORDS = 4, 8, 4
 _DATE: Final = regex(r"\d{4}-\d\d-\d\d[ \t]+")
@@ -85,6 +86,17 @@ def statements(text: str) -> list[str]:
 def lines_of(summary: str) -> list[str]:
     """The statements of a summary that was read or extracted before: a line is one, or several under its label."""
     return [each for line in summary.splitlines() for each in _bound([], line)]
+
+
+def unlabelled(statement: str) -> tuple[str, str]:
+    """The label of a statement, such as a name, and what is said behind it; without one the label is empty."""
+    label = _LABELLED.match(statement)
+    return ((label[1] or label["wide"]).strip(), statement[label.end() :]) if label else ("", statement)
+
+
+def is_tag(statement: str) -> bool:
+    """Whether a statement is but a tag of a prompt that was copied: ``</session>``."""
+    return _COPIED_TAG.fullmatch(statement) is not None
 
 
 def _taken_apart(line: str) -> tuple[float, bool, str]:

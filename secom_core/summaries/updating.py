@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..conversation import Turn
 from ..errors import BadReply, ModelError, warn_degraded
@@ -14,8 +14,8 @@ from ..llm.quoting import shortened
 from ..llm.retry import Ask
 from ..protocols import TokenCounter
 from ..text.non_answers import is_refusal
-from ..text.terms import latin_language_of, terms
 from .extraction import balanced, prose, stated
+from .grounding import Sources
 from .prompts import continued_prompt, retention_prompt
 from .reading import WrittenMemory, read_summary, read_superseded
 from .retention import lost_sentences
@@ -24,6 +24,9 @@ from .statements import marks, tells
 _CONTINUED: Final = 4  # how often a reply that was cut off is asked to go on
 _NAMED: Final = 5  # how many sentences a complaint names
 _NAMED_TOKENS: Final = 40  # how much of each a complaint names
+
+_Usable: TypeAlias = tuple[WrittenMemory, Sequence[str]]
+"""What can be kept of a reply, and the statements that were left out."""
 
 
 @dataclass(frozen=True)
@@ -62,40 +65,51 @@ class Update:
     # -- what the model writes ------------------------------------------------------------------------------------
 
     def _written(self) -> Procedure[WrittenMemory]:
-        """Ask, and once more where the reply cannot be used; one that is only too long is better than none."""
-        too_long: list[WrittenMemory] = []
+        """Ask, and once more where the reply cannot be used as it is; what can be kept of one is better than none."""
+        usable: list[_Usable] = []
         try:
-            return (yield from self._attempt(None, too_long))
+            return (yield from self._attempt(None, usable))
         except BadReply as error:
             complaint = error.reason
         try:
-            return (yield from self._attempt(complaint, too_long))
+            return (yield from self._attempt(complaint, usable))
         except ModelError:
-            if not too_long:
+            if not usable:
                 raise
-        return too_long[-1]
+        memory, strange = usable[-1]
+        if strange:
+            count = f"{len(strange)} statement{'s' * (len(strange) > 1)}"
+            warn_degraded(f"{count} that neither the session nor the former summary says were left out")
+        return memory
 
-    def _attempt(self, complaint: str | None, too_long: list[WrittenMemory]) -> Procedure[WrittenMemory]:
-        memory = yield from _whole(self.ask(complaint=complaint))
-        text = "\n".join(memory.statements)
-        self._check(memory, text)
-        if reason := self._too_long(memory.statements):
-            too_long.append(memory)
+    def _attempt(self, complaint: str | None, usable: list[_Usable]) -> Procedure[WrittenMemory]:
+        written = yield from _whole(self.ask(complaint=complaint))
+        told = tuple(self._sources.told(written.statements))
+        if written.statements and not told:
+            raise BadReply("the memory in the reply tells nothing", "\n".join(written.statements))
+        self._check(replace(written, statements=told), text := "\n".join(told))
+        strange = self._sources.strange(told)
+        memory = replace(written, statements=tuple(each for each in told if each not in strange))
+        if told and not memory.statements:
+            raise BadReply("the memory says nothing that the old memory or the session says", text)
+        reasons = [self._too_long(memory.statements)]
+        reasons += [f"neither the old memory nor the session says: {_named(strange)}"] if strange else []
+        if reason := "; ".join(filter(None, reasons)):
+            usable.append((memory, strange))
             raise BadReply(reason, text)
         return memory
+
+    @cached_property
+    def _sources(self) -> Sources:
+        return Sources(self.turns, self.session, self.previous, self.ask(complaint=None).text)
 
     def _check(self, memory: WrittenMemory, text: str) -> None:
         is_old = set(memory.statements) <= set(self.previous.splitlines())
         if is_old and memory.whole and (news := self._news()):
-            said = " | ".join(shortened(each, _NAMED_TOKENS) for each in news[:_NAMED])
-            raise BadReply(f"the memory in the reply is empty or unchanged, but the session has news: {said}", text)
+            raise BadReply(f"the memory in the reply is empty or unchanged, but the session has news: {_named(news)}", text)
         if memory.statements and is_refusal(memory.statements[0]):
             raise BadReply("the memory in the reply is a refusal; write down what the session says", text)
-        # A sentence or two are taken for another language too easily.
-        language = latin_language_of(f"{self.session}\n{self.previous}")
-        sources = {*terms(self.session, language=language), *terms(self.previous, language=language)}
-        written = set(terms(text, language=language))
-        if sources and written and sources.isdisjoint(written):
+        if not self._sources.shares_words(text):
             raise BadReply("the memory has not one word in common with the old memory and the session", text)
 
     def _too_long(self, found: Sequence[str]) -> str:
@@ -164,6 +178,11 @@ class Update:
             )
         left_out = [each for each in found if each not in set(kept)]
         return f"the summary has no room for {len(left_out)} statements that still hold {limits}"
+
+
+def _named(sentences: Sequence[str]) -> str:
+    """The first of some sentences, for a complaint."""
+    return " | ".join(shortened(each, _NAMED_TOKENS) for each in sentences[:_NAMED])
 
 
 def _whole(prompt: Prompt) -> Procedure[WrittenMemory]:

@@ -41,7 +41,8 @@ def answer(request: ScriptedRequest) -> str:
     """By rules: each exchange is an event and a topic; events and topics go together where they share words."""
     if request.purpose == "summary":
         # Never what it said before: that would be refused.
-        return f"<memory>\nAnn told of {crc32(request.text.encode())} things.\n</memory>"
+        said = re.findall("[a-z]{4,}", request.text.rpartition("</session>")[0])[-1]
+        return f"<memory>\nAnn told {crc32(request.text.encode())} of {said}.\n</memory>"
     if request.purpose == "retention":
         return "none"
     if request.purpose in ("topics", "topic-update"):
