@@ -33,6 +33,8 @@ _QUESTION: Final = 0.5
 """What a question is worth beside a statement: it asks for what the answer tells."""
 _ANSWER: Final = 0.5
 """What a sentence of an assistant's answer is worth beside what the user tells, which is what happened."""
+_HALVINGS: Final = 3
+"""How often a question is halved at most where the reply to it was cut off."""
 _LEAST: Final = 100
 """How many tokens of conversation a question has room for, at least."""
 
@@ -80,6 +82,7 @@ class Question:
         ask: writes the prompt about the texts of turns and their day.
         what: what is asked for, for the warning.
         speaker: whom it is about; empty where that does not matter.
+        halvings: how often it may yet be halved where its reply is cut off.
     """
 
     window: Sequence[Turn]
@@ -87,6 +90,7 @@ class Question:
     ask: Callable[..., Prompt]
     what: str
     speaker: str = ""
+    halvings: int = _HALVINGS
 
     @property
     def asked(self) -> Ask:
@@ -94,12 +98,20 @@ class Question:
         return partial(self.ask, window_texts(self.window, self.tokens), date=day_of(self.window))
 
     def smaller(self, error: object) -> list[Question]:
-        """The same in two halves, where it was too much for the model; nothing where it cannot be made smaller."""
+        """The same in two halves, where it was too much for the model; nothing where it cannot be made smaller.
+
+        A model that repeats itself up to its limit does so about half of the turns too, so a reply of which nothing is
+        whole is a reason to halve once.
+        """
         if not isinstance(error, CutOff | ContextTooLong):
             return []
+        left = self.halvings
+        if isinstance(error, CutOff):
+            left = (left if error.kept else min(left, 1)) - 1
         middle, tokens = len(self.window) // 2, max(self.tokens // 2, _LEAST)
-        if middle:
-            return [replace(self, window=part, tokens=tokens) for part in (self.window[:middle], self.window[middle:])]
+        if middle and left >= 0:
+            halves = self.window[:middle], self.window[middle:]
+            return [replace(self, window=part, tokens=tokens, halvings=left) for part in halves]
         shorter = isinstance(error, ContextTooLong) and tokens < self.tokens
         return [replace(self, tokens=tokens)] if shorter else []
 
@@ -128,17 +140,27 @@ def extract(
         by_speaker: take only segments of which the speaker that the question is about says most.
     """
     found = list(chain.from_iterable((yield from _answers(questions, read))))
+    _tell_failed(found)
     drafts: list[Draft] = []
     for question, texts in found:
         window = question.window
         if isinstance(texts, ModelError):
-            what = f"the language model found no {question.what} in {len(window)} turns, segments are taken instead"
-            warn_degraded(what, texts)
             segments = segment_drafts(within(memories, window), by_speaker=by_speaker)
             drafts += [draft for draft in segments if draft.speaker == question.speaker]
         else:
             drafts += [Draft(text, tuple(window[each] for each in turns), question.speaker) for text, turns in texts]
     return Extracted(tuple(drafts), not any(isinstance(texts, ModelUnavailable) for _, texts in found))
+
+
+def _tell_failed(found: Sequence[Answered]) -> None:
+    """One warning for each thing that was asked for, with the cause of the first failure."""
+    failed: dict[str, list[tuple[int, ModelError]]] = {}
+    for question, texts in found:
+        if isinstance(texts, ModelError):
+            failed.setdefault(question.what, []).append((len(question.window), texts))
+    for what, each in failed.items():
+        turns = sum(count for count, _ in each)
+        warn_degraded(f"the language model found no {what} in {turns} turns, segments are taken instead", each[0][1])
 
 
 def _answers(questions: Sequence[Question], read: Callable[..., Texts]) -> Procedure[list[list[Answered]]]:

@@ -23,6 +23,8 @@ from .zero_shot_prompt import joining_prompt, segmentation_prompt
 from .zero_shot_reading import read_joining, read_segmentation
 
 _LEAST_TURNS: Final = 2  # in a window; with one there is nothing to ask
+_BROKEN_OFF: Final = 3
+"""After so many replies in a row that were cut off before anything was whole, a model is not asked about less."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,8 +34,8 @@ class ZeroShotSegmenter:
     A reply is repaired where it has one reading only, and checked for cover and overlap
     (`secom_core.segmenters.zero_shot_reading`). A bad one is asked for once more, with what was wrong; the good
     beginning of two bad ones, or of one that was cut off, is kept, and asked on from there. Where the prompt is too
-    long for the model, or nothing of a cut-off reply is whole, the window is halved. After that, and where the model
-    gives no answer, ``fallback`` segments and a `DegradedWarning` names the cause.
+    long for the model, or nothing of a cut-off reply is whole, the window is halved, the latter twice at most. After
+    that, and where the model gives no answer, ``fallback`` segments and a `DegradedWarning` names the cause.
 
     A session longer than one call is read in windows. Each window begins again with the segment that the one before
     it left open, so that no boundary is due to a window's edge.
@@ -89,17 +91,21 @@ class ZeroShotSegmenter:
             answered: raise the `ModelError` where the model gives no answer; fall back where it gives bad ones.
         """
         window = _Window(turns, self.max_turns, room(self.model, self.max_tokens))
+        broken_off = 0  # replies in a row, of which nothing is whole
         with advancing(len(turns), "Segmenting", "turn", visible=self.progress) as advance:
             while window.begin_next():
                 try:
                     found = yield from self._window(window.texts)
                 except (ContextTooLong, CutOff) as error:
-                    if window.halve():
+                    broken_off = broken_off + 1 if isinstance(error, CutOff) else broken_off
+                    if broken_off < _BROKEN_OFF and window.halve():
                         continue
                     found = yield from self._instead(window, error, strict)
                 except ModelError as error:
                     later = answered and isinstance(error, ModelUnavailable)
                     found = yield from self._instead(window, error, strict or later)
+                else:
+                    broken_off = 0
                 advance(window.take(found))
         return segments_from((start - 1 for start in window.starts), len(turns))
 
@@ -132,8 +138,8 @@ class ZeroShotSegmenter:
         """The segments of a window for which there is no reply that can be used."""
         if strict:
             raise error
-        # A model that gives no answer is not left to time out again for each window.
-        if not isinstance(error, BadReply):
+        # A model that gives no answer, or repeats itself up to its limit, is not left to do so again for each window.
+        if not isinstance(error, BadReply) or isinstance(error, CutOff):
             window.stop = len(window.turns)
         return (yield from self._local(window.turns[window.begin : window.stop], error))
 

@@ -25,6 +25,8 @@ from .store import NewVersion, NoteRow
 
 _LINES: Final = 6
 _LINE_TOKENS: Final = 240
+_UNUSABLE: Final = 3
+"""After so many notes in a row about which it says nothing that can be used, a model is not asked about the others."""
 
 Decided = MutableMapping[tuple[int, tuple[tuple[int, int], ...]], "dict[int, str] | ModelError"]
 """What was decided for a note, given the topics and versions that were shown; a question is asked once."""
@@ -130,8 +132,8 @@ def place(
 
     Algorithm 1, lines 9 to 12. Notes on different speakers cannot meet, so one question of each speaker is in flight
     at a time. Nothing is asked where the speaker has no similar topic. A reply that cannot be used is asked for once
-    more; what has none then goes by ``rule``, and one `DegradedWarning` names how many there were and the cause of the
-    first.
+    more; what has none then goes by ``rule``, and so do all others after three notes in a row. One `DegradedWarning`
+    names how many there were and the cause of the first.
 
     Args:
         topics: the notes, and the topics that they go into.
@@ -144,26 +146,30 @@ def place(
         Whether the language model answered, where there is one.
     """
     failed: list[ModelError] = []
+    unusable, by_rule = 0, 0
     for numbers in _rounds(topics.notes):
         known = {number: topics.similar(number) for number in numbers}
         keys = {number: (number, tuple((each.topic, each.version) for each in known[number])) for number in numbers}
-        if model is not None:
+        if model is not None and unusable < _UNUSABLE:
             new = [number for number in numbers if known[number] and keys[number] not in decided]
             asks = [partial(_ask_where, topics.notes[number], known[number]) for number in new]
             reads = [partial(read_where, topics.notes[number], known[number]) for number in new]
             replies = run(all_asked_twice(asks, reads), model, limit=concurrency)
             decided.update(zip((keys[number] for number in new), replies, strict=True))
-            failed += [each for each in replies if isinstance(each, ModelError)]
+            errors = [each for each in replies if isinstance(each, ModelError)]
+            failed += errors
+            unusable = unusable + len(errors) if len(errors) == len(replies) else 0
         for number in numbers:
             merges = decided.get(keys[number]) if model is not None else None
             if merges is None or isinstance(merges, ModelError):
+                by_rule += bool(known[number]) and model is not None
                 merges = rule(topics.notes[number], known[number])
             for index, text in merges.items():
                 topics.put(number, known[number][index], text)
             if not merges:
                 topics.put(number, None, topics.notes[number].text)
     if failed:
-        what = f"the language model did not say where {len(failed)} new topic summaries belong, similarity decided"
+        what = f"the language model did not say where {by_rule} new topic summaries belong, similarity decided"
         warn_degraded(what, failed[0])
     return not any(isinstance(each, ModelUnavailable) for each in decided.values())
 
