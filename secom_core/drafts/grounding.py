@@ -14,6 +14,8 @@ _MOST: Final = 0.5
 """The share of a text's words from which on a turn that was not named may be what it rests on."""
 _JOINED: Final = 0.25
 """The least share of a part's words in a text that joins it to others."""
+_LEAST: Final = 1 / 3
+"""The least share of a text's words that a conversation in its language has; one of many stands there by chance."""
 _SAID: Final = "<conversation>"
 """What stands in a prompt between its instructions and the conversation, in which no such mark is left."""
 _LETTERS: Final = 2_000
@@ -30,33 +32,31 @@ def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: 
         prompt: what it was asked.
 
     Returns:
-        Places in ``window``; none where nothing in it has a word of the text, but for names. Of a text that is an
-        example in the prompt, the turns that have all its words. Where the text is in another language than
-        the conversation, the named ones, unless all its words are the prompt's own.
+        Places in ``window``; none where nothing in it has a word of the text, but for names, or all of it has fewer
+        than a third of them. Of a text that is an example in the prompt, the turns that have all its words. Where the
+        text is in another language than the conversation, the named ones, unless all its words are the prompt's own.
     """
     names = {term for turn in window for name in turn.speakers for term in terms(name)}
     phrase = [term for term in terms(text) if term not in names]
     words = set(phrase)
     if len(phrase) > 1 and stands_in(phrase, terms(prompt.rpartition(_SAID)[0])):
         return tuple(place for place, turn in enumerate(window) if words <= {*terms(turn.text)})
-    if not words or shares_words(words, (window[place].text for place in named)):
+    if not words:
         return tuple(named)
-    shares = [len(words.intersection(terms(turn.text))) / len(words) for turn in window]
-    if (most := max(shares)) >= _MOST:
-        return tuple(place for place, share in enumerate(shares) if share == most)
+    said = [words.intersection(terms(turn.text)) for turn in window]
     other = language_of(text) != language_of(" ".join(turn.text for turn in window))
+    if not other and len(set().union(*said)) < _LEAST * len(words):
+        return ()
+    if any(said[place] for place in named):
+        return tuple(named)
+    if (most := max(map(len, said))) >= _MOST * len(words):
+        return tuple(place for place, each in enumerate(said) if len(each) == most)
     return tuple(named) if other and not words.issubset(terms(prompt)) else ()
 
 
 def stands_in(phrase: Sequence[str], text: Sequence[str]) -> bool:
     """Whether some terms stand in a text's, one after the other."""
     return any(list(text[place : place + len(phrase)]) == list(phrase) for place in range(len(text)))
-
-
-def shares_words(words: Iterable[str], sources: Iterable[str]) -> bool:
-    """Whether some of the terms stand in one of the texts."""
-    wanted = set(words)
-    return any(not wanted.isdisjoint(terms(source)) for source in sources)
 
 
 def joins(text: str, parts: Sequence[str], *, names: Iterable[str] = ()) -> bool:
