@@ -11,14 +11,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection
+from difflib import SequenceMatcher
 from functools import cache
 from typing import Final
 
 from ..errors import InvalidInput
+from ..text.dates import without_days
+from ..text.patterns import regex
 from ..text.terms import latin_language_of, terms
-from .statements import about, lines_of, marks
+from .statements import about, lines_of, marks, unlabelled
 
 _ENOUGH: Final = 0.6
+_FIGURE: Final = regex(r"\w*\d\w*")
 
 
 def retention(earlier: str, later: str, *, enough: float = _ENOUGH, speakers: Collection[str] = ()) -> float:
@@ -66,6 +70,38 @@ def lost_sentences(earlier: str, later: str, *, enough: float = _ENOUGH, speaker
         return _share(words, kept, worth) >= enough and _names(sentence, language) <= kept
 
     return [sentence for sentence, words in before if not held(sentence, words)]
+
+
+def rewritten_sentences(earlier: str, later: str, session: str) -> list[str]:
+    """The earlier text's sentences in whose place the later text has the same with another date or number.
+
+    So that nobody need be asked whether "starts on the 5th of May" still holds: a small model writes "on the 19th" in
+    its place, and then says that the old one holds too.
+
+    Args:
+        earlier: the summary before the update.
+        later: the summary after it.
+        session: what was said; a date or number that it does not have takes the place of none.
+    """
+    before, after = lines_of(earlier), lines_of(later)
+    said, kept, known = set(_FIGURE.findall(session)), set(after), set(before)
+    frames, later_frames = list(map(_frame, before)), list(map(_frame, after))
+    pairs = [
+        (old, new)
+        for block in SequenceMatcher(None, frames, later_frames, autojunk=False).get_matching_blocks()
+        for old, new in zip(before[block.a :][: block.size], after[block.b :][: block.size], strict=True)
+    ]
+    return [old for old, new in pairs if old not in kept and new not in known and _has_other_figures(old, new, said)]
+
+
+def _frame(sentence: str) -> tuple[str, ...]:
+    """The words of a sentence but for its label, dates and numbers."""
+    return tuple(terms(_FIGURE.sub(" ", without_days(unlabelled(sentence)[1]))))
+
+
+def _has_other_figures(old: str, new: str, said: Collection[str]) -> bool:
+    before, after = set(_FIGURE.findall(old)), set(_FIGURE.findall(new))
+    return bool(_frame(old)) and bool(before - after) and bool(after - before) and after - before <= set(said)
 
 
 def _names(sentence: str, language: str) -> set[str]:

@@ -18,7 +18,7 @@ from .extraction import balanced, prose, stated
 from .grounding import Sources
 from .prompts import continued_prompt, retention_prompt
 from .reading import WrittenMemory, read_summary, read_superseded
-from .retention import lost_sentences
+from .retention import lost_sentences, rewritten_sentences
 from .statements import marks, tells
 
 _CONTINUED: Final = 4  # how often a reply that was cut off is asked to go on
@@ -140,7 +140,9 @@ class Update:
         text = "\n".join(memory.statements)
         is_sound = memory.whole and not self._too_long(memory.statements)
         wanted = self.retain or not memory.whole
+        gone = rewritten_sentences(self.previous, text, self.session) if wanted else []
         lost = lost_sentences(self.previous, text, speakers=self._speakers) if wanted else []
+        lost = [each for each in lost if each not in gone]
         if not lost or not is_sound:
             return lost
         try:
@@ -148,8 +150,8 @@ class Update:
         except ModelError as error:
             warn_degraded(f"it is not known which of {len(lost)} old statements still hold, all were kept", error)
             return lost
-        gone = read_superseded(reply, lost, f"{self.session}\n{text}")
-        return [each for place, each in enumerate(lost) if place not in gone]
+        superseded = read_superseded(reply, lost, f"{self.session}\n{text}")
+        return [each for place, each in enumerate(lost) if place not in superseded]
 
     def _fitted(self, old: list[str], new: list[str], memory: WrittenMemory) -> list[str]:
         found = [*old, *new]

@@ -116,3 +116,57 @@ def test_a_memory_in_another_language_than_the_session_is_believed() -> None:
     older = "The user plays the cello in an orchestra."
     kept = ScriptedModel([f"<memory>\n{older}\nThe user moved to Ghent.\n</memory>"])
     assert by_sync(kept, MOVED, older) == [older, "The user moved to Ghent."]
+
+
+# -- what is said in the place of something else ----------------------------------------------------------------------
+
+CALLED = group_messages(
+    [
+        Message("The harbour office called: I don't start on the 5th of May any more but on the 19th."),
+        Message("Good to know, so you have two more weeks.", role="assistant"),
+        Message("My sister Greet is a nurse in Bruges and will water when I'm away. She's allergic to strawberries."),
+    ]
+)
+BEFORE = """Ann: the new resident of Ghent
+Miso likes to eat everything
+Plan: Ann will start at the harbour office on the 5th of May
+Plan: Ann will work as a dispatcher
+What has changed: Ann started at the harbour office on the 5th of May"""
+AFTER = """Ann: the new resident of Ghent
+Miso likes to eat everything
+Plan: Ann will start at the harbour office on the 19th
+Plan: Ann will work as a dispatcher
+What has changed: Ann started at the harbour office on the 19th
+What has changed: Greet is a nurse in Bruges and will water when Ann is away
+What has changed: Greet is allergic to strawberries"""
+
+
+@both
+def test_a_date_that_was_written_in_the_place_of_another_is_what_holds(update) -> None:
+    # Asked which old sentences no longer hold, the model said "1: none", and both dates stood in the summary.
+    model = ScriptedModel([f"<memory>\n{AFTER}\n</memory>", "1: none"])
+    found = update(model, CALLED, BEFORE)
+    assert not any("5th of May" in each for each in found)
+    assert "Plan: Ann will start at the harbour office on the 19th" in found
+    assert len(found) == 7
+    assert len(model.requests) == 1, "nothing is lost, so nothing is asked"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Ann has 2 hives.", "Ann has 4 hives."),  # which the session does not say
+        ("Ann pays 80 francs of rent.", "Ann pays 19th francs for a net."),  # other words
+    ],
+)
+def test_what_was_not_written_in_its_place_is_asked_about_and_kept(old: str, new: str) -> None:
+    model = ScriptedModel([f"<memory>\n{new}\nGreet is a nurse in Bruges.\n</memory>", "none"])
+    assert old in by_sync(model, CALLED, old)
+    assert [request.purpose for request in model.requests] == ["summary", "retention"]
+
+
+def test_of_a_list_of_numbers_none_takes_the_place_of_its_neighbour() -> None:
+    turns = group_messages([Message("I bought violin 4 today.")])
+    old = [f"The user owns violin {n}." for n in range(4)]
+    model = ScriptedModel(["<memory>\n" + "\n".join([*old[1:], "The user owns violin 4."]) + "\n</memory>", "none"])
+    assert old[0] in by_sync(model, turns, "\n".join(old))
