@@ -6,7 +6,7 @@ behind a fence, or in a formula is none, nor what a reasoning model thinks betwe
 a link or a list of numbers (`secom_core.citations.placing`). Only numbers that were really shown count, and each counts
 once.
 `secom_core.context.block.citable` has taken the citations out of what a block quotes, so an answer that repeats a
-memory word for word cites nothing by it.
+memory word for word cites nothing by it; nor does a line of the block that is copied with its number and role.
 """
 
 from __future__ import annotations

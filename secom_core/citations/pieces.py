@@ -11,7 +11,7 @@ from ..text.patterns import regex
 from .placing import WAITS
 from .spelling import LONGEST, Spelling
 
-AFTER: Final = 4
+AFTER: Final = 11
 """So many characters behind a bracket say what it is."""
 
 

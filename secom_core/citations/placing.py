@@ -17,7 +17,9 @@ from ..text.word_lists import word_lists
 BEFORE: Final = 80
 """So many characters before a bracket say what it is."""
 
-WAITS: Final = regex(r"[ \t]{0,2}[!*]?\Z")
+WAITS: Final = regex(
+    r"[ \t]{0,2}(?:[!*]?|u(?:s(?:er?)?)?|a(?:s(?:s(?:i(?:s(?:t(?:a(?:nt?)?)?)?)?)?)?)?)\Z",
+)
 """What follows a bracket to the end of a text and does not say yet what the bracket is."""
 
 
@@ -35,7 +37,7 @@ class Role(Enum):
     NUMBERS = "numbers"
     """They are numbers: a list, an index, an interval."""
     TEXT = "text"
-    """They are a link, the beginning of a footnote, or quoted."""
+    """They are a link, the beginning of a footnote or of a line of the block, or quoted."""
 
 
 _WORDS: Final = {name: words.split() for name, words in word_lists(__package__, "words_before.txt").items()}
@@ -65,6 +67,7 @@ _CODE_NAME: Final = regex(
 _CALL: Final = _ends(rf"{_LATIN}\([^()\s]{{0,40}}\)")
 _QUOTES: Final = "\"'\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\u300c\u300d\u300e\u300f"
 _LINE_START: Final = regex(r"(?:\A|\n)[ \t>]*\Z")
+_LINE_OF_BLOCK: Final = regex(r"[ \t]?(?:user|assistant):")
 _DEFINING: Final = regex(r"(?:\A|\n)[ \t>*-]*\Z")
 _OPERATOR: Final = _ends(
     r"(?:=|(?:\A|\n)[ \t]*(?:return|yield|print)|[\w)\]][ \t]*[+/^]|\d[ \t]+\*"
@@ -122,6 +125,8 @@ def _is_text(citation: str, before: str, after: str) -> bool:
         return True
     if citation[0] == "N" and re.match(r"\w", before[-1:]):
         return True
+    if _LINE_OF_BLOCK.match(after) and _LINE_START.search(before):
+        return True  # a small model goes on with the block instead of answering
     return before[-1:] in _QUOTES and after[:1] in _QUOTES if before and after else False
 
 

@@ -201,6 +201,18 @@ def test_a_quoted_memory_cites_nothing() -> None:
     assert read_citations(block, SHOWN).numbers == (1,)
 
 
+def test_a_block_that_is_copied_in_place_of_an_answer_cites_nothing() -> None:
+    # What SmolLM2-135M-Instruct answered a question about somebody's cat, asked through a LangChain agent, in short.
+    copied = "[1] user: Hi! I'm Ann. I moved to Ghent last week.\n\n[2] user: Yes please. I can spend 80 euros at most."
+    for markers in ("keep", "strip"):
+        done = streamed(copied, list(range(len(copied))), markers)
+        assert (done.text, done.numbers) == (copied, ())
+        assert not done.is_feedback
+    assert read_citations("[1] assistant: It rained.", SHOWN).numbers == ()
+    said = "You moved in May [1].\n[2] users were asked. According to [3] user: names are free."
+    assert read_citations(said, SHOWN).numbers == (1, 2, 3)
+
+
 # -- streaming --------------------------------------------------------------------------------------------------------
 
 PIECES = """[1] [ ] ( ) ** * 1 2, [0,2] [1-3] 1–3 【1】 【 】 ［2］ [Memory Memory [^1] : [77] [1,77] [NO_CITE] NO_CITE
