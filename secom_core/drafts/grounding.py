@@ -14,9 +14,9 @@ _MOST: Final = 0.5
 """The share of a text's words from which on a turn that was not named may be what it rests on."""
 _JOINED: Final = 0.25
 """The least share of a part's words in a text that joins it to others."""
-_LEAST: Final = 1 / 3
+SAID: Final = 0.25
 """The least share of a text's words that a conversation in its language has; one of many stands there by chance."""
-_SAID: Final = "<conversation>"
+_BEGINS: Final = "<conversation>"
 """What stands in a prompt between its instructions and the conversation, in which no such mark is left."""
 _LETTERS: Final = 2_000
 """By how many characters the language of a text is told."""
@@ -33,19 +33,19 @@ def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: 
 
     Returns:
         Places in ``window``; none where nothing in it has a word of the text, but for names, or all of it has fewer
-        than a third of them. Of a text that is an example in the prompt, the turns that have all its words. Where the
+        than a quarter of them. Of a text that is an example in the prompt, the turns that have all its words. Where the
         text is in another language than the conversation, the named ones, unless all its words are the prompt's own.
     """
     names = {term for turn in window for name in turn.speakers for term in terms(name)}
     phrase = [term for term in terms(text) if term not in names]
     words = set(phrase)
-    if len(phrase) > 1 and stands_in(phrase, terms(prompt.rpartition(_SAID)[0])):
+    if len(phrase) > 1 and stands_in(phrase, terms(prompt.rpartition(_BEGINS)[0])):
         return tuple(place for place, turn in enumerate(window) if words <= {*terms(turn.text)})
     if not words:
         return tuple(named)
     said = [words.intersection(terms(turn.text)) for turn in window]
     other = language_of(text) != language_of(" ".join(turn.text for turn in window))
-    if not other and len(set().union(*said)) < _LEAST * len(words):
+    if not other and len(set().union(*said)) < SAID * len(words):
         return ()
     if any(said[place] for place in named):
         return tuple(named)

@@ -8,13 +8,11 @@ from functools import cached_property
 from typing import Final
 
 from ..conversation import Turn
-from ..drafts.grounding import language_of, stands_in
+from ..drafts.grounding import SAID, language_of, stands_in
 from ..text.speech import asks
 from ..text.terms import latin_language_of, sentences, terms
 from .statements import SPEAKERS, is_tag, unlabelled
 
-_SAID: Final = 1 / 3
-"""The least share of a statement's words, beside whose it is, that the session or the former memory has."""
 _MEMORY: Final = "<memory>"
 """What stands in a prompt between its instructions and the material, in which no such tag is left."""
 
@@ -78,7 +76,7 @@ class Sources:
             return False
         if len(phrase) > 1 and known != words and stands_in(terms(statement), self._instruction_terms):
             return True
-        return len(known) < _SAID * len(words) and language_of(statement) == language_of(self.session)
+        return len(known) < SAID * len(words) and language_of(statement) == language_of(self.session)
 
     @cached_property
     def _known_lines(self) -> frozenset[str]:

@@ -22,7 +22,7 @@ COPIED = "Ines has rented a stall at the fish market and will sell smoked eel th
 RIGHT = "Ann's sister Greet is a nurse in Bruges."
 
 
-@pytest.mark.parametrize("invented", [COPIED, "The user has two sons, Tom and Emil."])
+@pytest.mark.parametrize("invented", [COPIED, "The user has two sons, Tom and Emil, and a dog."])
 def test_one_word_of_many_does_not_bear_out_a_topic_or_an_event(invented: str) -> None:
     def reply(request: ScriptedRequest) -> str:
         if request.purpose == "topics":

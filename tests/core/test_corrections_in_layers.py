@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timezone
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from secom_core import MemoryBank, Message
 from secom_core.summaries import Summarizer
-from secom_core.testing import ScriptedModel
+from secom_core.testing import ScriptedModel, ScriptedRequest
 from secom_core.timelines import TimelineOptions
 from secom_core.topics import TopicOptions
 
@@ -135,7 +136,14 @@ def test_a_turn_that_was_taken_back_before_its_session_ended_is_not_taken_in() -
 
 
 def test_a_language_model_is_asked_when_a_session_next_ends() -> None:
-    model = ScriptedModel([f"<memory>Rent, work, bassoon, moved: version {number}.</memory>" for number in range(20)])
+    numbers = count()
+
+    def summary(request: ScriptedRequest) -> str:
+        said = request.text.rpartition("<session")[2]
+        word = next(each for each in ("rent", "bassoon", "moved", "Flour", "Rex") if each in said)
+        return f"<memory>Of {word}: version {next(numbers)}.</memory>"
+
+    model = ScriptedModel(summary)
     with MemoryBank.open(summaries=Summarizer(model, retain=False), model=model) as bank:
         fill(bank)
         assert len(model.requests) == 2
