@@ -15,6 +15,7 @@ from secom_core.context import PackTurns, lines
 from secom_core.context.block import citable, render
 from secom_core.context.lines import escaped, one_line, quoted_lines, quoted_turn, unmarked
 from secom_core.conversation import Turn
+from secom_core.llm.marks import NOTHING_CITED
 from secom_core.llm.quoting import quoted
 from secom_core.memory import Hit, Memory
 from secom_core.ranking import Candidate
@@ -324,8 +325,10 @@ def test_what_was_escaped_is_not_escaped_again(text: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=("Cc", "Cf", "Cs")), max_size=60))
-def test_only_brackets_are_changed(text: str) -> None:
+@example("NO_CITE")
+def test_only_brackets_and_the_mark_of_no_citation_are_changed(text: str) -> None:
     brackets = dict.fromkeys(map(ord, "<>[]()‹›＜＞［］﹤﹥﹇﹈【】"))
+    text = NOTHING_CITED.sub("NO CITE", text)
     for shown in (escaped(text), unmarked(text)):
         assert UNSEEN.sub("", text.translate(brackets)) == UNSEEN.sub("", shown.translate(brackets))
 
