@@ -118,10 +118,10 @@ def test_odd_text_is_cut_in_no_time() -> None:
         ("a" * 30 + " " * 99) * 400,
         ("a" * 40 + "\n" + " " * 40) * 2_000,
     ]
-    began = time.perf_counter()
+    began = time.thread_time()
     for text in odd:
         passages(text)
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 2
 
 
 def test_a_link_is_no_speaker() -> None:
