@@ -456,7 +456,6 @@ def test_pieces_of_one_source_are_one_memory(bank: MemoryBank) -> None:
         splitter = TokenTextSplitter(chunk_size=8, chunk_overlap=0)
         response = Asking("citation", "sync", bank, llm, scope=BOB, text_splitter=splitter).engine.query(QUERY)
     assert [node.metadata["session"] for node in response.source_nodes[:4]] == ["day-3", "day-3", "day-3", "day-4"]
-    assert len({node.node.node_id for node in response.source_nodes}) == len(response.source_nodes)
     assert cited_in(bank, BOB) == [(1,)]
 
 
@@ -570,8 +569,10 @@ def test_pitfall_16_nodes_are_copied_and_bookkeeping_stays_hidden(bank: MemoryBa
         assert node.get_content(MetadataMode.LLM).startswith(f"[{number}] 2025-03-0{number + 2} ")
         assert node.get_content(MetadataMode.EMBED) == node.get_content() == node.text
         assert f"[{number}]" not in node.get_content()
+        # Before llama-index-core 0.14.16, no node has blocks.
+        blocks = node.get_content_blocks(MetadataMode.LLM) if hasattr(node, "get_content_blocks") else []
         visible = node.get_content(MetadataMode.LLM) + "".join(
-            block.text for block in node.get_content_blocks(MetadataMode.LLM) if isinstance(block, TextBlock)
+            block.text for block in blocks if isinstance(block, TextBlock)
         )
         assert "secom" not in visible
         assert "acme" not in visible
