@@ -248,6 +248,8 @@ KIN: Final = wording(
     """,
 )
 """Who else a statement may be about."""
+THEIRS: Final = wording("theirs?|deren|leurs?", anywhere="他们|她们|他家|她家|彼ら|그들")
+"""What is said to be of others that were named before, and not of the speaker."""
 OTHER: Final = wording(
     "another|the other|other \\w+|ander(?:e|es|er|en)|otr[oa]s?|autres?",
     anywhere="另一个|另外|別の|다른",

@@ -94,6 +94,9 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
     """What the later statement says of the earlier one; nothing where they are of different things."""
     if newer.owner != older.owner or newer.is_other != older.is_other:
         return None
+    # "Their team has 20 people" is not followed by "our team has 8 people now".
+    if older.is_theirs and not newer.is_theirs and (newer.is_mine or not _is_latin(newer)):
+        return None
     if newer.is_planned and not (older.is_planned and "changed" in newer.cues):
         return None
     if not older.is_planned and _slot_changed(older, newer):

@@ -31,6 +31,7 @@ from .cues import (
     PLANS,
     SUPPOSED,
     SWAPPED,
+    THEIRS,
     Cue,
     without_quotes,
 )
@@ -125,6 +126,7 @@ class Statement:
         is_repair: whether its sentence begins as one that takes back what was said just before.
         denied: the values that its sentence says are not, such as "Tuesday" in "on Thursday, not on Tuesday".
         is_never: whether it tells what never was.
+        is_theirs: whether it speaks of others, as "their team" does, and not of the speaker.
     """
 
     start: int
@@ -144,6 +146,7 @@ class Statement:
     is_repair: bool = False
     denied: frozenset[str] = frozenset()
     is_never: bool = False
+    is_theirs: bool = False
 
     @property
     def subject(self) -> set[str]:
@@ -253,6 +256,7 @@ def _of_sentence(
                 is_repair,
                 denied if own else frozenset(),
                 NEVER.search(clause) is not None,
+                THEIRS.search(clause) is not None and not _MINE.search(clause),
             )
 
 

@@ -139,3 +139,19 @@ def test_ways_of_saying_that_something_changed(older: str, newer: str) -> None:
 )
 def test_the_same_ways_of_other_things(older: str, newer: str) -> None:
     assert kinds(older, newer) == []
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Their team has 20 people in Shenzhen.", "Our team has 8 people now."),
+        ("我大学同学在深圳做应用，他们团队有20个人。", "又招了两位工程师，现在团队8个人了。"),
+    ],
+)
+def test_what_others_have_is_not_followed_by_what_one_has(older: str, newer: str) -> None:
+    assert kinds(older, newer) == []
+
+
+def test_what_others_have_is_followed_by_what_they_have_later() -> None:
+    assert kinds("Their team has 20 people in Shenzhen.", "Their team has 25 people now.") == ["changed"]
+    assert kinds("Their monthly fee is 30 euros.", "The monthly fee is 35 euros now.") == ["changed"]
