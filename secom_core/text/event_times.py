@@ -14,7 +14,7 @@ from .han import one_way
 from .past_questions import clauses_of_the_past
 from .patterns import regex
 from .seasons import COUNT, NUMBERS
-from .wording import folded_case, is_signed, signs
+from .wording import folded_case, is_signed, signs, wording
 
 Relation: TypeAlias = Literal["before", "after", "since", "during", "between"]
 
@@ -83,6 +83,18 @@ _NOUN_LAST: Final = regex(r".*\b[A-ZÄÖÜ]\w+")
 _PLACE: Final = regex(r"\b(?:Tür|Haus|Fenster|Garage|Spiegel|Bildschirm|Kamera|Augen|Leuten)\b")
 """What "vor" is a place of, and no time."""
 
+_SAID: Final = wording(
+    r"""
+    (?:first|originally|initially|last) (?:describ|mention|explain|introduc|ask|rais|shar|discuss|told|talk|spoke|brought)\w*
+    (?:described|mentioned|explained|introduced|told|asked|showed) (?:\w+ ){0,3}(?:to )?you
+    (?:zuerst|anfangs|zum ersten Mal|das erste Mal|zuletzt) .{0,40}(?:beschr|erwähn|erklär|erzähl|frag|gesprochen)\w*
+    dir .{0,40}(?:beschr|erwähn|erklär|erzähl)\w*
+    (?:por primera vez|te (?:conté|expliqué|describí|mencioné)|pour la première fois|t'ai (?:décrit|expliqué|parlé|raconté))
+    """,
+    anywhere="(?:第一次|最初|最早)(?:提到|提起|说|介绍|描述|问)|跟你(?:说|提|讲)",
+)
+"""What was said in a conversation of ours: the question is about these words, and their day tells nothing else."""
+
 _SIGNS: Final = signs(
     "before|until|till |after|following|since|while|during|when |between|vor |bevor|ehe |bis zu|nach|seit|während|als "
     "|zwischen|antes de|después|tras |desde|durante|mientras|cuando|entre|avant|après|depuis|pendant|quand|lorsque"
@@ -118,5 +130,5 @@ def _told(match: re.Match[str]) -> Iterator[EventTime]:
         event = noun[0] if noun else event
     length, count = _LENGTHS.get(parts.get("unit", "").lower()), parts.get("n", "").lower()
     number = int(count) if count.isdecimal() else NUMBERS.get(count, 1)
-    if before != "vor" or not _PLACE.search(event):
+    if not _SAID.search(event) and (before != "vor" or not _PLACE.search(event)):
         yield EventTime(relation, event, days=number * length if length else None)

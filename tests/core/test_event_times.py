@@ -39,6 +39,10 @@ NONE = [
     "Wer hat vor der Tür gewartet?",
     "Was war besser als die alte Wohnung?",
     "What do I need before the interview?",
+    "Which version did I say I used when I first described my setup?",
+    "What was my budget when I told you about the kitchen?",
+    "Welche Version hatte ich, als ich dir meinen Aufbau beschrieb?",
+    "我第一次提到预算的时候说了多少？",
 ]
 
 CHAT = {
