@@ -85,11 +85,13 @@ _PLACE: Final = regex(r"\b(?:Tür|Haus|Fenster|Garage|Spiegel|Bildschirm|Kamera|
 
 _SAID: Final = wording(
     r"""
-    (?:first|originally|initially|last) (?:describ|mention|explain|introduc|ask|rais|shar|discuss|told|talk|spoke|brought)\w*
+    (?:first|originally|initially|last) (?:describ|mention|explain|introduc|ask|rais|shar|discuss|talk)\w*
+    (?:first|originally|initially|last) (?:told|spoke|brought)
     (?:described|mentioned|explained|introduced|told|asked|showed) (?:\w+ ){0,3}(?:to )?you
     (?:zuerst|anfangs|zum ersten Mal|das erste Mal|zuletzt) .{0,40}(?:beschr|erwähn|erklär|erzähl|frag|gesprochen)\w*
     dir .{0,40}(?:beschr|erwähn|erklär|erzähl)\w*
-    (?:por primera vez|te (?:conté|expliqué|describí|mencioné)|pour la première fois|t'ai (?:décrit|expliqué|parlé|raconté))
+    por primera vez|te (?:conté|expliqué|describí|mencioné)
+    pour la première fois|t'ai (?:décrit|expliqué|parlé|raconté)
     """,
     anywhere="(?:第一次|最初|最早)(?:提到|提起|说|介绍|描述|问)|跟你(?:说|提|讲)",
 )
