@@ -49,7 +49,7 @@ def in_turn(left: Collection[int], awaited: Collection[int], changed: Collection
 
 
 def settled_parts(memories: Sequence[Memory], settled: int) -> list[list[Memory]]:
-    """A session's memories in runs of some hundred turns; those that may still change are in the last one."""
+    """A session's memories in runs of some dozens of turns; those that may still change are in the last one."""
     parts, size = [list[Memory]()], 0
     for each in memories:
         if size >= _RUN and parts[-1][-1].turns[-1].index < settled:

@@ -154,3 +154,21 @@ def test_a_long_session_is_taken_in_in_parts(tmp_path: Path) -> None:
         assert found == sorted(set(found))
         with MemoryBank.open(path) as bank:
             assert answers(bank) == anew(bank)
+
+
+@pytest.mark.filterwarnings("ignore:the search index of the scope")
+def test_on_each_store_processes_go_on_with_it_until_it_is_whole(place: Path | str) -> None:
+    rng = random.Random(7)
+    with MemoryBank.open(place) as bank:
+        bank.remember(SCOPE, [{"role": "user", "content": "The zeppelin is on Monday."}], session="first", at=AT)
+        for number in range(10):
+            bank.remember(SCOPE, exchange(number, rng), session=f"s{number // 5}", at=AT + timedelta(hours=number))
+        bank.prepare(SCOPE)
+    with patch.object(kept_index, "FORM", kept_index.FORM + 1):
+        seen = []
+        for _ in range(4):
+            with MemoryBank.open(place) as process:
+                found = process.recall(SCOPE, "When is the zeppelin?", k=1).text
+                seen.append((awaited(process), "zeppelin" in found))
+                assert process.check() == ()
+    assert seen == [(2, False), (1, False), (0, True), (0, True)]
