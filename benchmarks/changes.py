@@ -12,7 +12,9 @@ right nor wrong. Near-misses are pairs that a link must not join.
 
 The parts ``indirect`` and ``indirect-development`` were written later, without a look at the rules, and use no wording
 twice: what changes there is mostly told with other words, in passing or without any word for it. The rules for what is
-taken back at once were developed on the latter.
+taken back at once were developed on the latter. The part ``natural-development`` is seven chats with an assistant with
+longer replies, also written without a look at the rules, of which one was mended with them since; its files have
+questions, and can be given to ``--beam`` as well.
 
 On BEAM each question of an ability is asked under each budget: how many of its last evidence messages a block shows
 (`benchmarks.evaluation.coverage`, at least half), and for knowledge updates, how often the block marks an older
@@ -44,7 +46,7 @@ from secom_core.conversation import Message, Session, group_messages
 from secom_core.readers.moments import read_moment
 
 ABILITIES = ("knowledge_update", "contradiction_resolution", "event_ordering", "temporal_reasoning")
-PARTS = ("development", "test", "indirect-development", "indirect")
+PARTS = ("development", "test", "indirect-development", "indirect", "natural-development")
 SEED, DRAWN = 20260518, 200
 _SHOWN = 0.5
 
