@@ -53,8 +53,14 @@ class Sources:
             return statement
         if asks(bare):
             return ""
-        folded = label.casefold()
-        return statement if any(folded.endswith(each.casefold()) for each in said_by) else f"{said_by[0]}: {bare}"
+        # A name that nobody here goes by may be that of a user who said so long ago.
+        others = {name.casefold() for name in self._labels} - {each.casefold() for each in said_by}
+        is_wrong = SPEAKERS[1] in said_by or label.casefold() in others
+        return f"{said_by[0]}: {bare}" if is_wrong and not self._ends_with(label, said_by) else statement
+
+    @staticmethod
+    def _ends_with(label: str, names: Sequence[str]) -> bool:
+        return any(label.casefold().endswith(name.casefold()) for name in names)
 
     def strange(self, statements: Sequence[str]) -> list[str]:
         """The statements that nothing bears out: the prompt's own sentences, and those of words that nobody said.
@@ -95,6 +101,10 @@ class Sources:
     def _names(self) -> set[str]:
         speakers = [name for turn in self.turns for name in turn.speakers]
         return {term for name in (*SPEAKERS, *speakers) for term in terms(name, language=self._language)}
+
+    @cached_property
+    def _labels(self) -> set[str]:
+        return {message.label for turn in self.turns for message in turn.messages if message.label}
 
     @cached_property
     def _instructions(self) -> str:

@@ -107,7 +107,7 @@ class Update:
         is_old = set(memory.statements) <= set(self.previous.splitlines())
         if is_old and memory.whole and (news := self._news()):
             reason = f"the memory in the reply is empty or unchanged, but the session has news: {_named(news)}"
-            raise BadReply(reason, text)
+            raise BadReply(reason, text or "none")
         if memory.statements and is_refusal(memory.statements[0]):
             raise BadReply("the memory in the reply is a refusal; write down what the session says", text)
         if not self._sources.shares_words(text):

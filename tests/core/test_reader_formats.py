@@ -383,7 +383,8 @@ def test_an_archive_is_closed_when_it_has_been_read(tmp_path: Path, name: str) -
             assert rows(read(path)) == EXPECTED["conversations.json"][1]
         del refused
         gc.collect()
-    assert [str(each.message) for each in left_open] == []
+    # Other tests' objects are collected here too.
+    assert [str(each.message) for each in left_open if path.name in str(each.message)] == []
 
 
 def test_a_stream_is_read_like_a_file() -> None:

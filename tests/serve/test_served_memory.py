@@ -48,10 +48,10 @@ async def test_a_stop_does_not_wait_for_a_scope_that_is_made_ready(
     filled(tmp_path / "memory.db", sessions=40)
     begun, follow = threading.Event(), ScopeCache._follow_session
 
-    def slow(cache: ScopeCache, *given: Any) -> None:
+    def slow(cache: ScopeCache, *given: Any, **until: float) -> bool:
         begun.set()
         time.sleep(0.2)
-        follow(cache, *given)
+        return follow(cache, *given, **until)
 
     memory = ServedMemory(MemoryBank.open(tmp_path / "memory.db"), [ALICE, BOB])
     with patch.object(ScopeCache, "_follow_session", slow), caplog.at_level(logging.WARNING):
