@@ -280,4 +280,6 @@ def _of_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> BinaryIO:
 
 
 def _of_tar(archive: tarfile.TarFile, member: tarfile.TarInfo) -> BinaryIO:
-    return cast(BinaryIO, archive.extractfile(member))
+    stream = cast(BinaryIO, archive.extractfile(member))
+    vars(stream)["archive"] = archive  # Else nothing holds it, and with it their file would be closed.
+    return stream

@@ -9,6 +9,7 @@ import shutil
 import sys
 import tarfile
 import warnings
+import zipfile
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from copy import deepcopy
@@ -23,6 +24,7 @@ from secom_core import MemoryBank, Message
 from secom_core.conversation import Session, group_messages
 from secom_core.errors import InvalidInput, InvalidTranscript, MissingExtra
 from secom_core.readers import FORMATS, format_of, read
+from secom_core.readers.files import export_at
 
 ALICE = ("acme", "alice")
 Row = tuple[str, str | None, str, str]
@@ -385,6 +387,21 @@ def test_an_archive_is_closed_when_it_has_been_read(tmp_path: Path, name: str) -
         gc.collect()
     # Other tests' objects are collected here too.
     assert [str(each.message) for each in left_open if path.name in str(each.message)] == []
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_a_member_of_an_archive_is_read_when_nothing_else_holds_the_archive(tmp_path: Path, kind: str) -> None:
+    path, text = tmp_path / f"export.{kind}", "word " * 100_000
+    (tmp_path / "notes.txt").write_text(text)
+    if kind == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.write(tmp_path / "notes.txt", "notes.txt")
+    else:
+        with tarfile.open(path, "w") as archive:
+            archive.add(tmp_path / "notes.txt", "notes.txt")
+    stream = export_at(path.name, path).files[0].opener()
+    gc.collect()
+    assert stream.read() == text.encode()
 
 
 def test_a_stream_is_read_like_a_file() -> None:
