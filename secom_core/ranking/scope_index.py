@@ -132,7 +132,7 @@ class ScopeIndex:
             place += len(rows)
 
     def remove_turns(self, turns: Sequence[Turn], *, but: Collection[str] = ()) -> None:
-        """Take turns out with their memories, and names of no other turn, but some; `set_memories` makes up for it."""
+        """Take turns out with their memories and names, ``but`` names to come; `set_memories` makes up for it."""
         self._changed()
         for turn in turns:
             rows = self._table.turn_rows.get(turn.id)
