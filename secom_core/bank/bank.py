@@ -377,7 +377,7 @@ class MemoryBank(Looking):
         turn_ids: Sequence[str] | None = None,
         before: datetime | None = None,
     ) -> int:
-        """Delete turns and everything made from them; without a condition, the whole scope.
+        """Delete turns and everything made from them; without a condition, the whole scope; see `Storage.compact`.
 
         Args:
             scope: whose memory it is.

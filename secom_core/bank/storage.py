@@ -193,8 +193,8 @@ class Storage:
         """Rewrite the bank's files without forgotten words, and free their space.
 
         `MemoryBank.forget` overwrites what it deletes; a reader may have kept it from emptying the write-ahead log, and
-        pages that were moved before may hold copies. Nobody can write meanwhile. On PostgreSQL, vacuuming is the
-        server's work.
+        unused parts of pages may hold copies of rows that SQLite had moved before. Nobody can write meanwhile. On
+        PostgreSQL, vacuuming is the server's work.
 
         Raises:
             StoreError: another process holds the file, or the disk is full.

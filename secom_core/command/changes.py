@@ -1,4 +1,4 @@
-"""What changes a store, or moves what is in it: remember, forget, export, import, move, backup."""
+"""What changes a store, or moves what is in it: remember, forget, compact, export, import, move, backup."""
 
 from __future__ import annotations
 
@@ -79,6 +79,20 @@ def forget_(args: Namespace) -> None:
             raise Refused("nothing was forgotten")
         gone = there.bank.forget(scope, **conditions)
     show(args, {"forgotten": gone}, f"{counted(gone, 'turn')} forgotten")
+
+
+def compact_(args: Namespace) -> None:
+    """Write the store's file anew."""
+    path = store_path(args)
+    if path is None:
+        raise Refused(
+            "compact rewrites the file of a store, and this one is on a server: its VACUUM FULL does the same"
+        )
+    with opened(args) as there:
+        before = path.stat().st_size
+        there.bank.storage.compact()
+        after = path.stat().st_size
+    show(args, {"before": before, "after": after}, f"{path} has {after:,} bytes, before {before:,}")
 
 
 def export_(args: Namespace) -> None:

@@ -272,6 +272,7 @@ _COMMANDS: Final[Mapping[str, tuple[str, Callable[[ArgumentParser], None]]]] = {
     "unpin": ("marking", _marked),
     "forget": ("changes", _forget),
     "sweep": ("marking", lambda command: _store(command, json_too=True)),
+    "compact": ("changes", lambda command: _store(command, json_too=True)),
     "export": ("changes", _export),
     "import": ("changes", _import),
     "check": ("checking", _check_store),

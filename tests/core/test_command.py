@@ -811,6 +811,21 @@ def test_a_store_is_not_moved_into_a_file_that_is_none(kept: Secom) -> None:
     assert kept.ok("scopes", "--store", "copy.db") == kept.ok("scopes")
 
 
+def test_compact_writes_the_file_anew(kept: Secom, postgres_url: str) -> None:
+    said = [{"role": "user", "content": f"The lighthouse of Ostend, number {each}. " * 9} for each in range(200)]
+    Path("said.jsonl").write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
+    kept.ok("remember", "said.jsonl", "--scope", "bob")
+    kept.ok("forget", "--all", "--yes", "--scope", "bob")
+    before = Path("memory.db").stat().st_size
+    done = json.loads(kept.ok("compact", "--json"))
+    assert (done["before"], done["after"]) == (before, Path("memory.db").stat().st_size)
+    assert done["after"] < before
+    assert b"lighthouse" not in Path("memory.db").read_bytes()
+    kept.ok("move", postgres_url)
+    refused = kept("compact", "--store", postgres_url)
+    assert (refused.code, "VACUUM FULL" in refused.err) == (1, True)
+
+
 def test_there_is_help_for_each_command() -> None:
     assert NAMES == [
         "remember",
@@ -824,6 +839,7 @@ def test_there_is_help_for_each_command() -> None:
         "unpin",
         "forget",
         "sweep",
+        "compact",
         "export",
         "import",
         "check",
