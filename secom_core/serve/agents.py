@@ -31,8 +31,6 @@ from .operations import NotThere
 from .refusals import refusal
 from .tools import AgentTool, counted, listed, session_text, tools_of
 
-MCP: Final = "/mcp"
-"""The path of the protocol over HTTP."""
 _SESSIONS: Final = "secom://sessions"
 _PAGE: Final = 100
 _TEXT: Final = "text/plain"

@@ -25,8 +25,8 @@ try:
     from starlette.routing import BaseRoute, Route, Router
     from starlette.types import ASGIApp
 
-    from .agents import MCP, mcp_route
-    from .gate import Gate, bearer
+    from .agents import mcp_route
+    from .gate import MCP, Gate, bearer
     from .hosts import is_loopback
     from .metrics import CONTENT_TYPE, Metrics
     from .refusals import Refused

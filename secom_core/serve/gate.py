@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Final
 
 import anyio
@@ -17,7 +17,7 @@ from ..errors import InvalidInput
 from .grants import Grant, Tokens
 from .hosts import Hosts
 from .metrics import Metrics
-from .refusals import Refused, answered
+from .refusals import Refused, answered, answered_to_agent, told_of
 from .usage import Usage
 
 _LOG: Final = logging.getLogger(__name__)
@@ -25,9 +25,13 @@ OPEN: Final = ("/health", "/metrics", "/openapi.json")
 """What is answered without a token of a scope: it tells of no scope."""
 INSPECTOR: Final = "/inspect"
 """Where the inspector's files are: the page holds nothing of anybody, and asks for a token itself."""
+MCP: Final = "/mcp"
+"""Where agents are answered, by the Model Context Protocol."""
 _JSON: Final = "application/json"
 _NAMED: Final = "/v1/sessions/"
 _PATIENCE: Final = 4
+_SHORT: Final = 65_536
+"""How many bytes are read of a call that is one too many."""
 _HEADERS: Final = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 
 
@@ -74,7 +78,7 @@ class Gate:
 
     async def _answer(self, scope: Scope, receive: Receive, answer: _Answer) -> None:
         try:
-            with self._let_in(scope):
+            with await self._let_in(scope):
                 await self._timed(scope, receive, answer)
         except _Left:
             answer.status = 499
@@ -85,7 +89,21 @@ class Gate:
         if answer.status:
             _LOG.error("an answer broke off", exc_info=error)
             return
-        await answered(error)(scope, receive, answer)
+        told = told_of(error)
+        if scope["path"] == MCP:
+            response = answered_to_agent(told, await self._asked(told, scope, receive))
+        else:
+            response = answered(told)
+        await response(scope, receive, answer)
+        answer.status = told.status
+
+    async def _asked(self, told: Refused, scope: Scope, receive: Receive) -> bytes:
+        """The request of an agent that was let in, which its answer has to name; nothing where it has not come."""
+        if told.status == 429:
+            with suppress(Refused, _Left), anyio.move_on_after(self._settings.timeout):
+                return await _body(Headers(scope=scope), receive, _SHORT)
+        body: bytes = scope.get("state", {}).get("body", b"")
+        return body
 
     def _route(self, path: str) -> str:
         """The route of a path, as a label: one of a few, whatever callers send."""
@@ -93,7 +111,7 @@ class Gate:
             return f"{_NAMED}{{name}}"
         return path if path in self._paths else "other"
 
-    def _let_in(self, scope: Scope) -> AbstractContextManager[None]:
+    async def _let_in(self, scope: Scope) -> AbstractContextManager[None]:
         """Check everything that the headers say.
 
         Raises:
@@ -109,6 +127,10 @@ class Gate:
         if scope["method"] == "POST" and headers.get("content-type", "").partition(";")[0].strip() != _JSON:
             raise Refused(415, "wrong_type", f"the body is JSON: send content-type {_JSON}")
         scope.setdefault("state", {})["grant"] = grant
+        if path == MCP:
+            # Clients of the protocol do not ask again later, so these calls wait.
+            with anyio.move_on_after(self._settings.timeout):
+                await self._usage.room(grant.name)
         return self._usage.one(grant.name)
 
     def _grant(self, headers: Headers) -> Grant:
@@ -131,6 +153,7 @@ class Gate:
         with anyio.move_on_after(self._settings.timeout) as limit:
             body = await _body(Headers(scope=scope), receive, self._settings.max_body_bytes)
             came = True
+            scope.setdefault("state", {})["body"] = body
             # With it, a router raises where it would answer in plain text.
             scope["app"] = self._app
             await self._app(scope, _replay(body, receive), answer)

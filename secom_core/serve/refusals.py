@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
+from mcp_types import INTERNAL_ERROR, INVALID_REQUEST
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
@@ -62,17 +63,51 @@ def refusal(error: SecomError) -> Refused:
     return Refused(500, "failed", "the call failed; the server's log says why")
 
 
-def answered(error: Exception) -> Response:
-    """The answer that an error becomes."""
+def told_of(error: Exception) -> Refused:
+    """What the caller is told of whatever went wrong."""
     if isinstance(error, HTTPException):
-        told = Refused(error.status_code, "no_such_call", _of_route(error.status_code), error.headers)
-    elif isinstance(error, SecomError):
-        told = refusal(error)
-    else:
-        _LOG.error("a call failed", exc_info=error)
-        told = Refused(500, "failed", "the call failed; the server's log says why")
+        return Refused(error.status_code, "no_such_call", _of_route(error.status_code), error.headers)
+    if isinstance(error, SecomError):
+        return refusal(error)
+    _LOG.error("a call failed", exc_info=error)
+    return Refused(500, "failed", "the call failed; the server's log says why")
+
+
+def answered(told: Refused) -> Response:
+    """The answer that a refusal becomes."""
     body = ErrorAnswer(error={"code": told.code, "message": str(told)})
     return Response(json.dumps(body), told.status, told.headers, "application/json")
+
+
+def answered_to_agent(told: Refused, asked: bytes) -> Response:
+    """The answer that a refusal becomes for an agent, in its protocol.
+
+    Over a status of HTTP that is an error, clients end all calls of their session, or do not say why. So the agent gets
+    it as the answer to its request: as the result of a tool, which its model reads, or as an error of the protocol.
+
+    Args:
+        told: what the agent is told.
+        asked: its request; empty where the agent was not let in, or the request has not come: then the status tells.
+    """
+    request, message = _request(asked), str(told)
+    if request is None:
+        body = {"jsonrpc": "2.0", "id": None, "error": {"code": INVALID_REQUEST, "message": message}}
+        return Response(json.dumps(body), told.status, told.headers, "application/json")
+    if request.get("method") == "tools/call":
+        answer: dict[str, Any] = {"result": {"content": [{"type": "text", "text": message}], "isError": True}}
+    else:
+        answer = {"error": {"code": INTERNAL_ERROR, "message": message}}
+    return Response(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), media_type="application/json")
+
+
+def _request(asked: bytes) -> dict[str, Any] | None:
+    """A request that waits for an answer; none where it is something else."""
+    try:
+        request = json.loads(asked)
+    except (ValueError, RecursionError):
+        return None
+    waits = isinstance(request, dict) and isinstance(request.get("id"), int | str)
+    return request if waits else None
 
 
 def _of_route(status: int) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Final
 
@@ -33,6 +34,7 @@ class _Used:
     tokens: float
     at: float
     running: int = 0
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Usage:
@@ -67,6 +69,13 @@ class Usage:
             yield
         finally:
             used.running -= 1
+            used.ended.set()
+            used.ended = asyncio.Event()
+
+    async def room(self, name: str) -> None:
+        """Wait until not too many calls of a token run for one more."""
+        while (used := self._filled(name)).running >= self._concurrent:
+            await used.ended.wait()
 
     def _filled(self, name: str) -> _Used:
         now = self._clock()

@@ -1,0 +1,75 @@
+"""What an agent over HTTP is told of a call that the server refuses: in its protocol, so that its session goes on.
+
+Over an error status, clients end every call of the session, or say no more than that there was an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from callers import Caller, called
+
+from benchmarks.served import serving
+
+httpx2 = pytest.importorskip("httpx2")
+from mcp import Client  # noqa: E402
+from mcp.client.streamable_http import streamable_http_client  # noqa: E402
+
+pytestmark = pytest.mark.slow
+
+SCOPE = ("acme", "alice")
+
+
+def asked(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+
+
+LOOK: Mapping[str, Any] = asked("tools/call", name="look", arguments={})
+
+
+async def test_more_calls_at_once_than_a_token_may_make_wait_for_their_turn(place: Path) -> None:
+    environ = {"SECOM_SERVE_MAX_CONCURRENT": "2"}
+    with serving(place, "--tokens-file", "tokens.jsonl", environ=environ) as served, called(served, SCOPE) as caller:
+        caller.remember("I keep bees.")
+        headers = {"authorization": f"Bearer {caller.token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            Client(streamable_http_client(f"{served.url}/mcp", http_client=http)) as client,
+        ):
+            results = await asyncio.gather(*(client.call_tool("recall", {"query": "bees"}) for _ in range(20)))
+        assert ["I keep bees." in result.content[0].text for result in results] == [True] * 20
+
+
+def test_a_call_too_many_is_a_result_that_the_model_reads(place: Path) -> None:
+    environ = {"SECOM_SERVE_MAX_PER_MINUTE": "2"}
+    with serving(place, "--tokens-file", "tokens.jsonl", environ=environ) as served, called(served, SCOPE) as caller:
+        while True:
+            told = caller.http.post("/mcp", json=LOOK)
+            assert told.status_code == 200
+            if told.json()["result"]["isError"]:
+                break
+        [content] = told.json()["result"]["content"]
+        assert told.json()["id"] == 7
+        assert "this token may make 2 calls in a minute; wait " in content["text"]
+
+        listed = caller.http.post("/mcp", json=asked("tools/list"))
+        assert listed.status_code == 200
+        assert "2 calls in a minute" in listed.json()["error"]["message"]
+        notification = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        assert caller.http.post("/mcp", json=notification).status_code == 429
+        assert caller.http.post("/mcp", content=b"[").status_code == 415
+        assert caller.get("/v1/stats").status_code == 429
+        counted = caller.http.get("/metrics").text
+        assert 'secom_calls_total{path="/mcp",status="429"} 3.0' in counted
+
+
+def test_an_agent_hears_why_its_token_is_refused(caller: Caller) -> None:
+    """The official client shows an error of the protocol, and of other bodies nothing."""
+    refused = caller.http.post("/mcp", json=LOOK, headers={"authorization": "Bearer secom_wrong"})
+    assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+    assert (refused.json()["jsonrpc"], refused.json()["id"]) == ("2.0", None)
+    assert "the token is missing or unknown" in refused.json()["error"]["message"]
