@@ -104,7 +104,7 @@ def application(
         finally:
             await memory.close()
 
-    inside = Router(routes, lifespan=lifespan)
+    inside = Router(routes, redirect_slashes=False, lifespan=lifespan)
     return Gate(inside, settings, tokens, metrics, {MCP, *(call.path for call in CALLS)})
 
 

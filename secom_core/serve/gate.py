@@ -68,7 +68,7 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, answer = self._clock(), _Answer(send)
+        began, answer, scope = self._clock(), _Answer(send), self._without_slash(scope)
         self._metrics.running.inc()
         try:
             await self._answer(scope, receive, answer)
@@ -104,6 +104,12 @@ class Gate:
                 return await _body(Headers(scope=scope), receive, _SHORT)
         body: bytes = scope.get("state", {}).get("body", b"")
         return body
+
+    def _without_slash(self, scope: Scope) -> Scope:
+        """The request under the path of its call: a redirect would name this server, and not the proxy before it."""
+        path = scope["path"].removesuffix("/")
+        is_call = path in self._paths and path != INSPECTOR
+        return {**scope, "path": path, "raw_path": path.encode("ascii")} if is_call else scope
 
     def _route(self, path: str) -> str:
         """The route of a path, as a label: one of a few, whatever callers send."""

@@ -73,3 +73,15 @@ def test_an_agent_hears_why_its_token_is_refused(caller: Caller) -> None:
     assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
     assert (refused.json()["jsonrpc"], refused.json()["id"]) == ("2.0", None)
     assert "the token is missing or unknown" in refused.json()["error"]["message"]
+
+
+def test_a_slash_behind_a_path_leads_to_no_other_address(caller: Caller) -> None:
+    """A redirect would name the address of this server, over HTTP, to whoever came through a proxy with TLS."""
+    told = caller.http.post("/mcp/", json=asked("tools/list"))
+    assert told.status_code == 200
+    assert told.json()["result"]["tools"][0]["name"] == "recall"
+    assert caller.ok(caller.get("/v1/stats/"))["turns"] == 0
+    assert caller.get("/v1/nothing/").status_code == 404
+    caller.remember("We spoke.", session="a/")
+    assert caller.ok(caller.get("/v1/sessions/a%2F"))["name"] == "a/"
+    assert caller.http.get("/inspect/").status_code == 200
