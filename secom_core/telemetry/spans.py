@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from ..errors import attempted
 from .work import Work
+
+T = TypeVar("T")
 
 _SDK: Final = "opentelemetry.sdk"
 _CONTENTS: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
@@ -58,7 +61,10 @@ class Span:
 
 @contextmanager
 def span_of(name: str) -> Iterator[Span]:
-    """A span while something is done, below the one that is current; an exception ends it as an error."""
+    """A span while something is done, below the one that is current; an exception ends it as an error.
+
+    What follows spans may fail, and what is done goes on.
+    """
     if _SDK not in sys.modules:
         yield Span(name)
         return
@@ -70,15 +76,20 @@ def span_of(name: str) -> Iterator[Span]:
         yield Span(name, trace.INVALID_SPAN)
         return
     tracer = trace.get_tracer(_PREFIX)
-    # What an error says may hold somebody's words.
-    with tracer.start_as_current_span(
-        f"{_PREFIX} {name}", record_exception=False, set_status_on_exception=False
-    ) as span:
-        try:
+    span = _followed(lambda: tracer.start_span(f"{_PREFIX} {name}")) or trace.INVALID_SPAN
+    try:
+        # What an error says may hold somebody's words.
+        with trace.use_span(span, record_exception=False, set_status_on_exception=False):
             yield Span(name, span)
-        except Exception as error:
-            span.set_status(trace.StatusCode.ERROR, type(error).__name__)
-            raise
+    except Exception as error:
+        span.set_status(trace.StatusCode.ERROR, type(error).__name__)
+        raise
+    finally:
+        _followed(span.end)
+
+
+def _followed(make: Callable[[], T]) -> T | None:
+    return attempted("a processor of OpenTelemetry's", make, "something was done that is not traced", waits=False)
 
 
 @lru_cache(maxsize=1)

@@ -167,3 +167,35 @@ def test_spans_hold_words_where_the_application_says_so() -> None:
     [recall] = [each for each in found["spans"] if "secom.query" in each["attributes"]]
     assert recall["attributes"]["secom.query"] == "What is my rent?"
     assert "900 euros" in recall["attributes"]["secom.block"]
+
+
+_FAILING = """
+import json, warnings
+from opentelemetry import trace
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+from secom_core import MemoryBank
+from secom_core.errors import DegradedWarning
+
+class Failing(SpanProcessor):
+    def {method}(self, *_, **__):
+        raise RuntimeError("no collector")
+
+provider = TracerProvider()
+provider.add_span_processor(Failing())
+trace.set_tracer_provider(provider)
+with warnings.catch_warnings(record=True) as caught, MemoryBank.open() as bank:
+    warnings.simplefilter("always")
+    new = bank.remember(("acme", "alice"), [("user", "My rent in Ghent is 900 euros.")], session="s1").new
+    text = bank.recall(("acme", "alice"), "What is my rent?", token_budget=200).text
+print(json.dumps({{"new": new, "text": text, "kinds": sorted({{each.category.__name__ for each in caught}})}}))
+"""
+
+
+@with_the_sdk
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["on_start", "on_end"])
+def test_what_follows_spans_may_fail_and_nothing_is_lost(method: str) -> None:
+    found = _traced(_FAILING.format(method=method))
+    assert found["new"] == 1
+    assert "900 euros" in found["text"]
+    assert found["kinds"] == ["DegradedWarning"]
