@@ -37,6 +37,9 @@ EXTRA_PYTHONS: Final[Mapping[str, tuple[int, int]]] = {"pydantic-ai": (3, 11)}
 """The extras that install nothing on a Python before this one."""
 _SHOWN = 200
 _VALUE_SHOWN = 120
+_COMES_AS: Final = re.compile(r"://[^\s/?#'\"]+@")
+_QUERY: Final = re.compile(r"(?<=://)([^\s?'\"]{1,2000})\?[^\s'\"<>]+")
+_BEARER: Final = re.compile(r"(\bbearer\s+)[\w.~+/=-]{16,}", re.I)
 _OURS = {"secom_core", "langchain_secom", "llamaindex_secom", "openai_agents_secom", "pydantic_ai_secom"}
 _BETWEEN = {
     *("langchain", "langchain_classic", "langchain_core", "langgraph", "langsmith", "llama_index"),
@@ -180,7 +183,8 @@ class DegradedWarning(UserWarning):
     """A better part failed and a local one took over. The message names the cause.
 
     It holds no word of a model's reply, as warnings end in logs: who catches the warning finds that in its
-    ``__cause__``, a `BadReply`.
+    ``__cause__``, a `BadReply`. Nor does it hold what may be a key: of an address, who comes there and what stands
+    behind its ``?`` is shown as ``…``.
     """
 
 
@@ -201,9 +205,14 @@ def warn_degraded(what: str, error: BaseException | None = None) -> None:
         frame = frame.f_back
     outside = [level for level, root in enumerate(roots, start=1) if root not in _OURS]
     callers = [level for level in outside if roots[level - 1] not in _BETWEEN] or outside or [1]
-    warning = DegradedWarning(what)
+    warning = DegradedWarning(_without_keys(what))
     warning.__cause__ = error
     warnings.warn(warning, stacklevel=callers[0])
+
+
+def _without_keys(text: str) -> str:
+    """A text without what lets somebody in, which errors of clients hold: keys stand in addresses and headers."""
+    return _QUERY.sub(r"\1?…", _BEARER.sub(r"\1…", _COMES_AS.sub("://…@", text)))
 
 
 def attempted(part: str, make: Callable[[], T], what: str, *, waits: bool = True) -> T | None:

@@ -490,6 +490,37 @@ def test_warnings_hold_no_word_of_what_a_model_replies(form: str) -> None:
     assert any(SECRET[0] in str(each.message.__cause__) for each in raised if isinstance(each.message, Warning))
 
 
+KEY = "AIzaSy-4711-Quixotry-0815"
+"""A key as the errors of clients tell it: in the address that was asked, or in what it was asked with."""
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            f"400 for url 'https://host.example/v1:embed?alt=json&key={KEY}'",
+            "400 for url 'https://host.example/v1:embed?…'",
+        ),
+        (f"no route to https://ann:{KEY}@host.example:8000/v1", "no route to https://…@host.example:8000/v1"),
+        (f"401 with {{'Authorization': 'Bearer {KEY}'}}", "401 with {'Authorization': 'Bearer …'}"),
+        ("is it there? see https://host.example/a, or ask ann@host.example", ""),
+    ],
+)
+@pytest.mark.parametrize("kind", [ModelUnavailable, RuntimeError])
+def test_warnings_hold_no_key_that_the_error_of_a_client_tells(kind: type[Exception], error: str, told: str) -> None:
+    class Failing(HashingEmbedder):
+        def embed(self, texts: Any) -> Any:
+            raise kind(error)
+
+    with warnings.catch_warnings(record=True) as raised, MemoryBank.open(embedder=Failing()) as bank:
+        warnings.simplefilter("always")
+        bank.remember(ANN, talk(SECRET[0], 1)[0], session="s", close=True)
+        bank.recall(ANN, "What did the doctor say?")
+    messages = [str(each.message) for each in raised if each.category is DegradedWarning]
+    assert messages
+    assert all((told or error) in message for message in messages)
+
+
 FAILING = {
     "said twice": ("CREATE TABLE t (x TEXT UNIQUE)", ["INSERT INTO t VALUES (:x)"] * 2),
     "refused": ("CREATE TABLE t (x TEXT CHECK (length(x) < 3))", ["INSERT INTO t VALUES (:x)"]),
