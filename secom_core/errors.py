@@ -26,7 +26,7 @@ import inspect
 import re
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from typing import Final, TypeVar
 
@@ -35,6 +35,8 @@ from .processes import interpreter
 T = TypeVar("T")
 EXTRA_PYTHONS: Final[Mapping[str, tuple[int, int]]] = {"pydantic-ai": (3, 11)}
 """The extras that install nothing on a Python before this one."""
+EXTRA_PACKAGES: Final[Mapping[str, tuple[str, tuple[int, int]]]] = {"serve": ("mcp", (2, 3))}
+"""The extras whose package others hold back, as langchain-mcp-adapters does, and its earliest version that serves."""
 _SHOWN = 200
 _VALUE_SHOWN = 120
 _COMES_AS: Final = re.compile(r"://[^\s/?#'\"]+@")
@@ -66,12 +68,32 @@ def shorten(value: object) -> str:
 
 
 def too_old_for(extra: str) -> str | None:
-    """Why this Python cannot have an extra; none if it can."""
+    """Why an extra cannot be used with this Python, or with a package that is installed; none if it can."""
     needed = EXTRA_PYTHONS.get(extra)
-    if needed is None or sys.version_info >= needed:
+    if needed is not None and sys.version_info < needed:
+        return f"needs Python {_dotted(needed)} or later, and this is Python {_dotted(sys.version_info[:3])}"
+    package, least = EXTRA_PACKAGES.get(extra, ("", (0, 0)))
+    found = _version_of(package) if package else None
+    if found is None or found >= least:
         return None
-    wanted, here = (".".join(map(str, each)) for each in (needed, sys.version_info[:3]))
-    return f"needs Python {wanted} or later, and this is Python {here}"
+    return (
+        f"needs {package} {_dotted(least)} or later, and {package} {_dotted(found)} is installed, which another "
+        f'package may need; run it in an environment of its own, with: pip install "secom-memory[{extra}]"'
+    )
+
+
+def _dotted(numbers: Iterable[int]) -> str:
+    return ".".join(map(str, numbers))
+
+
+def _version_of(package: str) -> tuple[int, ...] | None:
+    # It takes longer to import than all of this module.
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return tuple(map(int, re.findall(r"\d+", version(package))[:2]))
+    except PackageNotFoundError:
+        return None
 
 
 class SecomError(Exception):

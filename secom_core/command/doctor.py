@@ -98,11 +98,13 @@ def _installed() -> Iterator[Row]:
 
 def _extras() -> Iterator[Row]:
     for extra, wanted in EXTRAS.items():
-        lacking = [name for name, module in wanted.items() if not _is_there(module)]
-        if not lacking:
+        lacking, unfit = [name for name, module in wanted.items() if not _is_there(module)], too_old_for(extra)
+        if not lacking and unfit:
+            yield Row("extras", extra, unfit, "warning")
+        elif not lacking:
             yield Row("extras", extra, ", ".join(f"{name} {_version(name) or ''}".rstrip() for name in wanted))
         else:
-            remedy = too_old_for(extra) or f'pip install "secom-memory[{extra}]"'
+            remedy = unfit or f'pip install "secom-memory[{extra}]"'
             yield Row("extras", extra, f"not installed; {remedy}", "faint")
 
 

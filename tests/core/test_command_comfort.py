@@ -273,6 +273,22 @@ def test_an_extra_that_this_python_cannot_have_names_the_python_that_can(
     assert 'pip install "secom-memory[pydantic-ai]"' in str(errors.MissingExtra("pydantic_ai_secom", "pydantic-ai"))
 
 
+def test_a_package_that_is_too_old_for_an_extra_is_named_with_both_versions(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for extra, (package, least) in errors.EXTRA_PACKAGES.items():
+        assert f"{package}>={'.'.join(map(str, least))}," in ",".join(project["optional-dependencies"][extra])
+
+    monkeypatch.setitem(EXTRAS, "serve", {"mcp": "json"})
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "1.30.0")
+    why = "needs mcp 2.3 or later, and mcp 1.30 is installed, which another package may need; run it in an environment"
+    assert re.search(rf"! +serve +{re.escape(why)}", run(capsys, "doctor").out)
+    assert str(errors.MissingExtra("secom serve", "serve")).startswith(f"secom serve {why}")
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "2.3.0")
+    assert str(errors.MissingExtra("secom serve", "serve")).endswith('with: pip install "secom-memory[serve]"')
+
+
 def test_the_doctor_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "remember", "chat.txt", *ALICE).code == 0
     wrong = run(capsys, "doctor", "--embedder", "statik")
