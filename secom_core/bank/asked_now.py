@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from datetime import timedelta
 from itertools import takewhile
 from typing import Any, Final
 
-from ..conversation import USER_ROLES, Turn, check_scope
+from ..conversation import USER_ROLES, Scope, Turn, check_scope
 from ..memory import Recall
 from ..text.speech import only_asks
+from ..times import in_zone, present
 from .bank import MemoryBank
 
+_AT_WORK: Final = timedelta(minutes=10)
+"""For how long an agent may be at work on an answer."""
 _LATEST: Final = 8
 """How many turns at the end of a session may be one question that was asked again and again."""
 
@@ -50,6 +54,28 @@ def recalled(
     if waiting.isdisjoint(found):
         return recall
     return bank.recall(scope, query, exclude={*exclude, *waiting}, **options)
+
+
+def answered_now(bank: MemoryBank, scope: Scope, recall: Recall) -> list[str]:
+    """The turns of a recall that only ask, and that an agent may be answering: nothing followed, minutes ago.
+
+    For who searches on behalf of an agent, and is not told what the user has just said.
+
+    Args:
+        bank: where it was searched.
+        scope: whose memory it is.
+        recall: what was found.
+    """
+    found = {turn.id: turn for hit in recall.hits if hit.scope == scope for turn in hit.turns if _is_asked_now(turn)}
+    last = (
+        turn for session in {each.session for each in found.values()} for turn in bank.turns(scope, session, last=1)
+    )
+    return [turn.id for turn in last if turn.id in found and _only_asks(turn, [turn.messages[0].text.strip()])]
+
+
+def _is_asked_now(turn: Turn) -> bool:
+    is_new = turn.at is not None and present(None) - in_zone(turn.at, None) < _AT_WORK
+    return is_new and only_asks(turn.messages[0].text)
 
 
 def _ways_stored(bank: MemoryBank, question: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from ..bank import BackgroundWriter, MemoryBank
+from ..bank.asked_now import answered_now
 from ..bank.said_again import forget_said
 from ..context.block import counter_with, shown_with
 from ..context.lines import CLOSE, OPEN, day_of, one_line, quoted_turn
@@ -109,8 +110,13 @@ def found(bank: MemoryBank, grant: Grant, call: Recall, exclude: Sequence[str] =
     # The token says what an agent searches, so that no model has to name a scope.
     also = [[*scope] for scope in grant.also]
     asked = requests.Recall(query=call.query, token_budget=call.token_budget, also=also, exclude=list(exclude))
-    block = with_ids(operations.recalled(bank, grant, asked), grant.scope)
-    is_empty = bank.stats(grant.scope).turns <= len(exclude)
+    recall = operations.recalled(bank, grant, asked)
+    # Another program may have stored the question that this agent answers, of which it is the best match for itself.
+    if waiting := answered_now(bank, grant.scope, recall):
+        asked = asked.model_copy(update={"exclude": [*exclude, *waiting]})
+        recall = operations.recalled(bank, grant, asked)
+    block = with_ids(recall, grant.scope)
+    is_empty = bank.stats(grant.scope).turns <= len(asked.exclude)
     return block or why_empty(RecallOptions(call.token_budget), remembered=not is_empty)
 
 

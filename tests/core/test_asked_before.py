@@ -192,3 +192,28 @@ def test_a_question_of_another_scope_is_not_searched_for_again(monkeypatch: pyte
         monkeypatch.setattr(MemoryBank, "recall", counting)
         recalled(bank, SCOPE, question, also=[("team",)])
     assert calls == ["recall"]
+
+
+@pytest.mark.skipif(find_spec("pydantic") is None, reason="needs Pydantic")
+def test_an_agent_elsewhere_does_not_find_the_question_that_it_answers() -> None:
+    from secom_core.serve.grants import Grant
+    from secom_core.serve.tools import Recall, found
+
+    now, question = datetime.now(timezone.utc), "What did I say about the garden?"
+
+    def searched(query: str) -> str:
+        return found(bank, Grant("agent", SCOPE), Recall(query=query))
+
+    with MemoryBank.open() as bank:
+        bank.remember(SCOPE, [("user", question)], session="friday")
+        assert searched("garden") == "Nothing about this is remembered."
+        bank.remember(SCOPE, [("user", "My garden has roses.")], session="monday")
+        assert "roses" in searched("the user's garden")
+        assert question not in searched("the user's garden")
+        bank.remember(SCOPE, [("assistant", "That it has roses.")], session="friday")
+        assert question in searched("the user's garden")
+        # What was said a while ago, or tells something, is no question that is being answered.
+        bank.remember(SCOPE, [("user", "Where do herons nest?")], session="old", at=now - timedelta(hours=1))
+        bank.remember(SCOPE, [("user", "My well is dry. Why?")], session="new")
+        assert "herons nest" in searched("herons")
+        assert "My well is dry" in searched("well")
