@@ -17,6 +17,7 @@ from .lines import CLOSE, OPEN, day_of, first_day, new_days, owner, quoted_lines
 from .replacing import marks_of
 
 _BLANKS: Final = re.compile(r"\s*")
+_OPEN_WRITTEN: Final = repr(OPEN)[1:-1]
 
 
 def render(hits: Sequence[Hit], sections: Sequence[Section] = ()) -> str:
@@ -113,9 +114,16 @@ def how_often(said: int) -> str:
 
 
 def without_recalled(text: str) -> str:
-    """The text without the blocks that `render` made: what was recalled is never remembered again."""
+    """The text without the blocks that `render` made: what was recalled is never remembered again.
+
+    Also where a program wrote down the object that held one, as LlamaIndex does with what a tool of MCP gives.
+    """
+    return _without(_without(text, OPEN), _OPEN_WRITTEN)
+
+
+def _without(text: str, opening: str) -> str:
     kept, place = "", 0
-    while (start := text.find(OPEN, place)) >= 0 and (stop := text.find(CLOSE, start)) >= 0:
+    while (start := text.find(opening, place)) >= 0 and (stop := text.find(CLOSE, start)) >= 0:
         kept += text[place:start]
         after = _BLANKS.match(text, stop + len(CLOSE))
         place = after.end() if after else len(text)

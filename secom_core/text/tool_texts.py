@@ -10,8 +10,9 @@ from .patterns import regex
 _LONGEST: Final = 500
 """Of how many characters such a text is at most: half of them of its end."""
 
-_IDS_FOUND: Final = regex(r"\s*^memory_id: \[\d+\] .*\Z", re.M)
-"""What a search of the memory says behind the block that it has found (`secom_core.context.reading`)."""
+_IDS_FOUND: Final = regex(r"(?:\s*^|(?:\\n)+)memory_id: \[\d+\] .*\Z", re.M)
+"""What a search of the memory says behind the block that it has found (`secom_core.context.reading`), also written down
+as an object with the block in it."""
 
 
 def result(text: str) -> str:

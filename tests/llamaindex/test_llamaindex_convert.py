@@ -42,6 +42,7 @@ from llamaindex_secom.convert import (
 )
 from secom_core.bank import MemoryBank
 from secom_core.context.block import render
+from secom_core.context.reading import with_ids
 from secom_core.conversation import Message, Turn, as_turns, group_messages
 from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, HitKind, Memory, Passage
@@ -123,6 +124,19 @@ def test_pitfall_08_tool_and_hand_off_chatter_is_left_out_by_default() -> None:
     kept = to_messages(chat, tools=True)
     assert [m.role for m in kept] == ["user", "assistant", "tool", "assistant"]
     assert len(group_messages(kept)) == 1, "a tool call and its result stay in one turn"
+
+
+def test_what_a_tool_of_mcp_found_is_not_remembered() -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(("ann",), [("user", "Marta teaches me the violin."), ("user", 'It\'s "old".')], session="s1")
+        found = with_ids(bank.recall(("ann",), "violin"), ("ann",))  # as `secom serve --mcp` answers
+    assert "memory_id: [1] " in found
+    # LlamaIndex writes down the object that it gets from the server.
+    written = f"meta=None content=[TextContent(type='text', text={found!r}, annotations=None)] is_error=False"
+    chat = ChatMessage(role="tool", content=written, additional_kwargs={"tool_call_id": "1"})
+    kept = to_message(chat, tools=True).text
+    assert kept.startswith("meta=None content=[TextContent(type='text', text=")
+    assert not [each for each in ("violin", "Marta", "memory_id", "Quoted") if each in kept]
 
 
 REACT = """Thought: I need the weather.
