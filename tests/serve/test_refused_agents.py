@@ -6,7 +6,9 @@ Over an error status, clients end every call of the session, or say no more than
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,19 @@ def test_a_call_too_many_is_a_result_that_the_model_reads(place: Path) -> None:
         assert caller.get("/v1/stats").status_code == 429
         counted = caller.http.get("/metrics").text
         assert 'secom_calls_total{path="/mcp",status="429"} 3.0' in counted
+
+
+def test_a_call_that_takes_too_long_is_a_result_that_the_model_reads(place: Path) -> None:
+    environ = {"SECOM_SERVE_TIMEOUT": "1"}
+    with serving(place, "--tokens-file", "tokens.jsonl", environ=environ) as served, called(served, SCOPE) as caller:
+        caller.remember("I keep bees.")
+        with closing(sqlite3.connect(place / "memory.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            told = caller.http.post("/mcp", json=asked("tools/call", name="remember", arguments={"text": "I sing."}))
+            other.execute("ROLLBACK")
+        assert told.status_code == 200
+        assert told.json()["result"]["isError"]
+        assert "no answer within 1 s" in told.json()["result"]["content"][0]["text"]
 
 
 def test_an_agent_hears_why_its_token_is_refused(caller: Caller) -> None:
