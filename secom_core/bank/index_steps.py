@@ -1,14 +1,18 @@
-"""The steps in which an index is made again that another version of the package has made."""
+"""The steps in which an index is made that is missing, has no vectors yet, or was made by another version."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from ..conversation import Scope
+from ..derived.segments import Derivation
 from ..errors import warn_degraded
 from ..memory import Memory
+from ..ranking import ScopeIndex
+from ..ranking.lacking import lacking
+from .kept_blocks import Unmade
 
 _STEP_S: Final = 1.0
 """For how long a call makes an index again at most, before it goes on with what there is of it."""
@@ -18,6 +22,21 @@ _LONGEST: Final = 4
 
 _RUN: Final = 32
 """How many turns of a session, which may be long, are taken in before it is seen whether there is time for more."""
+
+_SMALL: Final = 500
+"""How many turns a scope has at most of which all is made at once that is missing, whatever time it takes."""
+
+_EMBEDDED: Final = 128
+"""How many texts are embedded before it is seen whether there is time for more."""
+
+OF_ANOTHER_VERSION: Final = "was made by another version of the package and is made again"
+MISSING: Final = "is missing, or was damaged, and is made"
+"""Why an index is made in steps."""
+
+
+def is_small(turns: int) -> bool:
+    """Whether a scope of so many turns is small enough to be read at once."""
+    return turns <= _SMALL
 
 
 def step_ends() -> float:
@@ -60,10 +79,38 @@ def settled_parts(memories: Sequence[Memory], settled: int) -> list[list[Memory]
     return parts
 
 
-def warn_of_steps(scope: Scope) -> None:
-    """Say that only a part of a scope is searched, and how all of it is."""
+def filled(index: ScopeIndex, sessions: Mapping[str, int], derivation: Derivation, until: float) -> tuple[int, int]:
+    """Give an index some of the vectors that it lacks, or all where there is time.
+
+    Args:
+        index: the index.
+        sessions: the ids of the scope's sessions by their names.
+        derivation: makes vectors, or reads those that are stored.
+        until: when the step ends.
+
+    Returns:
+        How many it has got, and how many it still lacks.
+    """
+    left = [each for each in lacking(index) if each.session in sessions]
+    of, done = sum(map(len, left)), 0
+    for run in (run for each in left for run in each.runs(_EMBEDDED)):
+        vectors = derivation.vectors(sessions[run.session], run.texts(index))
+        if vectors is None:
+            break
+        run.add(index, vectors)
+        done += len(run)
+        if is_over(until, done, of):
+            break
+    return done, of - done
+
+
+def warn_of_steps(scope: Scope, unmade: Unmade) -> None:
+    """Say that only a part of a scope is searched, or only by words, and how all of it is."""
+    if unmade.left:
+        why, until = unmade.cause, "only the sessions that came last are searched"
+    else:
+        why, until = "has not all vectors of this embedder yet, and gets them", "it is searched by words alone"
     warn_degraded(
-        f"the search index of the scope {scope!r} was made by another version of the package and is made again, some "
-        "of it in each recall: until that is done, only the sessions that came last are searched. To make all of it "
-        "now, call bank.prepare(scope), or run `secom prepare`"
+        f"the search index of the scope {scope!r} {why}, some of it in each recall: until that is done, {until}. To "
+        "make all of it now, call bank.prepare(scope), or run `secom prepare` with the same embedder"
     )

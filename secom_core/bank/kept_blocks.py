@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -34,6 +34,26 @@ class KeptBlock:
     sessions: set[int]
     runs: dict[str, FrozenPostings] = field(default_factory=dict)
 
+    @property
+    def size(self) -> int:
+        """How many passages it says something of: its own, or older ones, such as those that it has vectors of."""
+        return max(self.passages, len(self.changed.rows))
+
+
+@dataclass(frozen=True)
+class Unmade:
+    """What of a scope is still to be made.
+
+    Args:
+        left: ids of sessions that the index does not follow yet.
+        vectors: whether vectors of what it has may be missing.
+        cause: why it is made in steps.
+    """
+
+    left: Collection[int] = ()
+    vectors: bool = False
+    cause: str = ""
+
 
 @dataclass
 class Kept:
@@ -46,6 +66,7 @@ class Kept:
         revision: as of which revision of the scope that was; below all where nothing is kept.
         sessions: ids of sessions that have changed since.
         given_up: whether nothing more is written.
+        vectors: how many vectors of what is in the store have come since.
         reader: what reads the postings of a block, by its number.
     """
 
@@ -56,20 +77,45 @@ class Kept:
     revision: int = -1
     sessions: set[int] = field(default_factory=set)
     given_up: bool = False
+    vectors: int = 0
 
     @property
     def is_unfit(self) -> bool:
         """Whether what is kept was made in another way, and is only there to be replaced."""
         return self.moved == UNFIT
 
+    def parted(
+        self, passages: int, touched: int, *, most: int, is_thinned: bool
+    ) -> tuple[list[KeptBlock], list[KeptBlock]]:
+        """The blocks that stay, and those that are written again with what is new.
+
+        As in a merge sort, each is written again at most a logarithm of times.
+
+        Args:
+            passages: how many the index has now.
+            touched: how many have changed since they were written.
+            most: how many passages a block has at most that is written again with those after it.
+            is_thinned: whether any of those that stay may be written again by itself.
+        """
+        staying, going = list(self.blocks), list[KeptBlock]()
+        size = max(touched, passages - sum(each.passages for each in staying))
+        while staying and staying[-1].size <= 2 * size and size + staying[-1].size <= most:
+            going.insert(0, staying.pop())
+            size += going[0].size
+        while is_thinned and any(each.passages == 0 for each in staying):
+            # Such blocks follow each other in the order of their numbers, and what is thinned gets another one.
+            going.insert(0, staying.pop())
+        return staying, going
+
 
 @dataclass(frozen=True)
 class Opened:
-    """What was read of a scope's index: what is kept, and as of which revision, and the ids of sessions that are left
-    to be followed; `LoadedScope` has the others.
+    """What was read of a scope's index: what is kept, and as of which revision, and what is still to be made;
+    `LoadedScope` has the others. Where the embedder does not answer, it ``lacks_vectors``.
     """
 
     kept: Kept
     revision: int
     known: Reached
-    left: set[int]
+    unmade: Unmade
+    lacks_vectors: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -21,10 +21,11 @@ from ..ranking.block import KEYS, WORDS, Block, Changed, EntryReader, Mark
 from ..ranking.blocks import APART, block_of, open_blocks, without
 from ..stores.derived import SessionIds
 from ..stores.index_blocks import OPENED, PIECE, WithoutThem
-from ..stores.rows import ScopeRow
+from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
 from .index_pieces import Pieces
-from .kept_blocks import UNFIT, Kept, KeptBlock, Opened
+from .index_steps import MISSING, OF_ANOTHER_VERSION, is_small
+from .kept_blocks import UNFIT, Kept, KeptBlock, Opened, Unmade
 from .reached import Reached
 
 Names: TypeAlias = tuple[Sequence[str], Sequence[tuple[str, ...]]]
@@ -68,10 +69,11 @@ class IndexKeeper:
     def open(self, row: ScopeRow, index: ScopeIndex) -> Opened | None:
         """Fill an empty index with what is kept of the scope's; nothing where none is kept that can be used.
 
+        Where none is kept for the embedder, it is filled with the words of what is kept for another one, or for none.
         What is damaged is thrown away, with a warning.
         """
         try:
-            return self._opened(row, index)
+            return self._opened(row, index) or self._opened_of_another(row, index)
         except StaleIndex as error:
             self.throw_away(row, error)
             return None
@@ -87,15 +89,36 @@ class IndexKeeper:
         blocks = kept_blocks(self.store, row.id, space) if space is not None else {}
         if not blocks or space != self._space:
             return None
-        if list(blocks.values())[-1].about.get("stamp") != self.stamp:
+        if not self._fits(blocks):
             unfit = [KeptBlock(number, Mark(), 0, Changed(), set()) for number in blocks]
-            rows = self.store.sessions(row.id)
-            for each in rows:
-                # They keep the order in which they came, in whichever order their turns come.
-                index.indexes.table.number_of(each.name)
-            left = {each.id for each in rows}
-            return Opened(Kept(self._reader(row.id), unfit, moved=UNFIT), row.revision, Reached(), left)
+            kept = Kept(self._reader(row.id), unfit, moved=UNFIT)
+            return self._begun(row, index, kept, self.store.sessions(row.id), Unmade(cause=OF_ANOTHER_VERSION))
         kept = Kept(reader=self._reader(row.id))
+        known = self._fill(row, index, kept, blocks)
+        kept.terms, kept.moved = index.indexes.words.length, _moved(index)
+        last = list(blocks.values())[-1]
+        kept.revision = int(last.about["revision"])
+        left, cause = set(last.arrays["left"].tolist()), str(last.about.get("cause", OF_ANOTHER_VERSION))
+        unmade = Unmade(left, vectors=bool(last.about.get("lacks vectors")), cause=cause)
+        return Opened(kept, kept.revision, known, unmade)
+
+    def _opened_of_another(self, row: ScopeRow, index: ScopeIndex) -> Opened | None:
+        """The words of the newest index that is kept for another space, to be kept for this one too."""
+        found = ((space, kept_blocks(self.store, row.id, space)) for space in self.store.index_spaces(row.id))
+        fit = [(space, blocks, list(blocks.values())[-1]) for space, blocks in found if self._fits(blocks)]
+        if not fit:
+            return None
+        space, blocks, last = max(fit, key=lambda each: int(each[2].about["revision"]))
+        known = self._fill(row, index, Kept(self._reader(row.id, space)), blocks, vectors=False)
+        left, revision = set(last.arrays["left"].tolist()), int(last.about["revision"])
+        makes_vectors, answers = self.space is not None, self._space is not None
+        unmade = Unmade(left, vectors=makes_vectors and answers, cause=MISSING)
+        return Opened(self.nothing(row.id), revision, known, unmade, lacks_vectors=not answers)
+
+    def _fill(
+        self, row: ScopeRow, index: ScopeIndex, kept: Kept, blocks: Mapping[int, Block], *, vectors: bool = True
+    ) -> Reached:
+        """Fill an empty index with blocks, and note these as kept; by session, how far they go."""
         readers, ids = [kept.reader(number) for number in blocks], SessionIds(row.id)
         open_blocks(
             index.indexes,
@@ -104,28 +127,54 @@ class IndexKeeper:
             readers,
             partial(self.store.turns_at, ids),
             partial(self.store.keys_at, ids),
+            vectors=vectors,
         )
         index.filtered.fields.reader = partial(self.store.messages_at, ids)
         index.now_kept()
         known = Reached()
-        kept.terms, kept.moved = index.indexes.words.length, _moved(index)
         for (number, block), read in zip(blocks.items(), readers, strict=True):
             sessions = known.load(block.arrays["known"])
             runs = {name: block.postings(name, read) for name in (WORDS, KEYS)}
             size = block.stop.passages - block.start.passages
             kept.blocks.append(KeptBlock(number, block.start, size, block.changed, set(sessions), runs))
-        kept.revision = int(block.about["revision"])
-        return Opened(kept, kept.revision, known, set(block.arrays["left"].tolist()))
+        return known
+
+    def missing(self, row: ScopeRow, index: ScopeIndex) -> Opened | None:
+        """The beginning of an index of which nothing is kept, to be made in steps.
+
+        Returns:
+            Nothing of a scope that is made at once: a small one, or one that this process itself has filled.
+        """
+        rows = self.store.sessions(row.id)
+        if row.id in self.store.begun or is_small(sum(each.turns for each in rows)):
+            return None
+        unmade = Unmade(vectors=self.space is not None, cause=MISSING)
+        return self._begun(row, index, self.nothing(row.id), rows, unmade)
+
+    @staticmethod
+    def _begun(row: ScopeRow, index: ScopeIndex, kept: Kept, rows: Sequence[SessionRow], unmade: Unmade) -> Opened:
+        for each in rows:
+            # They keep the order in which they came, in whichever order their turns come.
+            index.indexes.table.number_of(each.name)
+        return Opened(kept, row.revision, Reached(), replace(unmade, left={each.id for each in rows}))
+
+    def _fits(self, blocks: Mapping[int, Block]) -> bool:
+        """Whether there are any blocks, and this process makes them in the same way."""
+        return bool(blocks) and list(blocks.values())[-1].about.get("stamp") == self.stamp
 
     @property
     def _space(self) -> str | None:
         """The name that blocks go by; nothing where the embedder that says it does not answer."""
         return self.space.name if self.space is not None else _NO_SPACE
 
-    def _reader(self, scope_id: int) -> Callable[[int], EntryReader]:
+    def _reader(self, scope_id: int, space: str | None = None) -> Callable[[int], EntryReader]:
         """What reads the postings of the scope's blocks; the last pieces that were read stay in memory."""
-        # What is not settled yet is so by the time that a block is read.
-        pieces = Pieces(lambda *wanted: self.store.index_pieces(scope_id, self._space or _NO_SPACE, *wanted))
+
+        def named() -> str:
+            # What is not settled yet is so by the time that a block is read.
+            return space if space is not None else self._space or _NO_SPACE
+
+        pieces = Pieces(lambda *wanted: self.store.index_pieces(scope_id, named(), *wanted))
         return lambda number: partial(pieces.entries, number)
 
     def nothing(self, scope_id: int) -> Kept:
@@ -146,7 +195,7 @@ class IndexKeeper:
         """Whether so much of an index is not on disk yet that it makes a block of its own."""
         return len(index.indexes.table) - index.kept.passages >= _LARGE
 
-    def keep(self, row: ScopeRow, index: ScopeIndex, kept: Kept, known: Reached, left: Collection[int] = ()) -> bool:
+    def keep(self, row: ScopeRow, index: ScopeIndex, kept: Kept, known: Reached, unmade: Unmade) -> bool:
         """Write what is new, where that is enough to be worth it.
 
         Args:
@@ -154,17 +203,17 @@ class IndexKeeper:
             index: its index.
             kept: what is kept of it; brought up to what is written.
             known: by session, how far the index goes.
-            left: the ids of sessions that it does not follow yet.
+            unmade: what is still to be made.
 
         Returns:
             Whether the store holds what this process says it does: where another has written, it does not.
         """
-        is_little = index.indexes.words.length - kept.terms < _WORTH
+        is_little = index.indexes.words.length - kept.terms < _WORTH and not (kept.blocks and kept.vectors)
         if is_little and (not kept.blocks or row.revision - kept.revision < _FAR):
             return True
         if kept.given_up or (space := self._space) is None:
             return True
-        written = attempted("the store", partial(self._written, space, row, index, kept, known, left), _BEHIND)
+        written = attempted("the store", partial(self._written, space, row, index, kept, known, unmade), _BEHIND)
         kept.given_up = written is None
         return written is not False
 
@@ -174,7 +223,7 @@ class IndexKeeper:
         index: ScopeIndex,
         kept: Kept,
         known: Reached,
-        left: set[int],
+        unmade: Unmade,
         named_before: Names,
     ) -> WithoutThem | None:
         """Write what is kept anew where something of it has gone from the index, before that goes from the store.
@@ -184,7 +233,7 @@ class IndexKeeper:
             index: its index, from which it has gone.
             kept: what is kept of it; brought up to what is written.
             known: by session, how far the index goes.
-            left: the ids of sessions that it does not follow, those among them that have lost something.
+            unmade: what is still to be made; the sessions that have lost something are left too.
             named_before: `names_of` the index when it had all.
 
         Returns:
@@ -192,7 +241,7 @@ class IndexKeeper:
         """
         if kept.given_up or not kept.blocks or (space := self._space) is None:
             return None
-        written = partial(self._written, space, row, index, kept, known, left, named_before)
+        written = partial(self._written, space, row, index, kept, known, unmade, named_before)
         if not attempted("the store", written, _BEHIND):
             return None
         return WithoutThem(space, frozenset(each.number for each in kept.blocks))
@@ -204,11 +253,15 @@ class IndexKeeper:
         index: ScopeIndex,
         kept: Kept,
         known: Reached,
-        left: Collection[int] = (),
+        unmade: Unmade,
         named_before: Names | None = None,
     ) -> bool:
         table, stop = index.indexes.table, Mark.of(index.indexes, index.memories)
-        staying, going = self._parted(kept, stop, anew=_moved(index) != kept.moved)
+        # Once all vectors are there, they stand beside the words.
+        is_filled = bool(kept.vectors) and not unmade.vectors
+        is_anew = is_filled or _moved(index) != kept.moved
+        parted = partial(kept.parted, stop.passages, len(table.touched), is_thinned=named_before is not None)
+        staying, going = ([], kept.blocks) if is_anew else parted(most=_LARGE)
         start = going[0].start if going else index.kept if staying else Mark()
         changed = Changed(table.touched, index.memories.touched, index.indexes.words.gone, index.indexes.keys.gone)
         sessions = set(kept.sessions) if staying else known.sessions
@@ -219,8 +272,9 @@ class IndexKeeper:
         if block is None:
             kept.given_up = True
             return True
-        arrays = {**block.arrays, "known": known.rows(sessions), "left": np.array(sorted(left), dtype=np.int64)}
+        arrays = {**block.arrays, "known": known.rows(sessions), "left": np.array(sorted(unmade.left), dtype=np.int64)}
         about = {**block.about, "stamp": self.stamp, "revision": row.revision}
+        about |= {"cause": unmade.cause, "lacks vectors": unmade.vectors}
         thinned = self._thinned(space, row, index, staying, start, named_before) if named_before is not None else {}
         numbers = self.store.save_index_blocks(
             row.id,
@@ -244,7 +298,7 @@ class IndexKeeper:
                 new.runs[name] = block.postings(name, kept.reader(new.number), units.thawed)
             units.runs = [each.runs[name] for each in kept.blocks if name in each.runs]
         kept.terms, kept.moved, kept.sessions = index.indexes.words.length, _moved(index), set()
-        kept.revision = row.revision
+        kept.revision, kept.vectors = row.revision, 0
         index.now_kept()
         return True
 
@@ -279,20 +333,6 @@ class IndexKeeper:
                 block = Block(about, arrays, {name: each.reshape(-1, 2) for name, each in data.items()})
                 found[each.number] = without(block, index.indexes, index.memories, gone)
         return found
-
-    @staticmethod
-    def _parted(kept: Kept, stop: Mark, *, anew: bool) -> tuple[list[KeptBlock], list[KeptBlock]]:
-        """The blocks that stay, and those that are written again with what is new: as in a merge sort, each at most
-        a logarithm of times.
-        """
-        if anew:
-            return [], kept.blocks
-        staying, going = list(kept.blocks), list[KeptBlock]()
-        size = stop.passages - sum(each.passages for each in staying)
-        while staying and staying[-1].passages <= 2 * size and size + staying[-1].passages <= _LARGE:
-            going.insert(0, staying.pop())
-            size += going[0].passages
-        return staying, going
 
 
 def names_of(index: ScopeIndex) -> Names:

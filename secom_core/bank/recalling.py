@@ -27,10 +27,11 @@ from .checks import check_moment, check_query
 from .judging import Judge, Verdict
 from .layers import Layers
 from .lifetimes import Lifetimes
+from .loaded_scope import LoadedScope
 from .marking import block_of, marked_finds, within_share
 from .parts import Parts
 from .records import StandingStatement
-from .scope_cache import LoadedScope, ScopeCache
+from .scope_cache import ScopeCache
 from .searched import Finds, SearchedScope, finds_in, is_faint, pinned_in, together, whole
 from .standing import Standing, tables_of, with_rows, without_history
 
@@ -225,7 +226,7 @@ class Recalling:
 
     def _saying(self, scope: Scope, words: Collection[int]) -> list[Turn]:
         # Whoever forgets what was said is not to leave some of it.
-        loaded = self.scopes.whole(scope)
+        loaded = self.scopes.whole(scope, vectors=False)
         if loaded is None:
             return []
         with loaded.lock:
@@ -301,7 +302,7 @@ class Recalling:
     ) -> list[Candidate]:
         return searched.index.search(
             asked.telling,
-            vector,
+            vector if not searched.loaded.awaits_vectors else None,
             nearest=searched.nearest,
             now=check_moment("now", now, self.parts.zone),
             context=asked.context,

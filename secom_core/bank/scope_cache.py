@@ -6,13 +6,13 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from typing import Final
 
 from ..conversation import Scope, Turn
-from ..derived.scope_states import ScopeState, ScopeStates
+from ..derived.scope_states import ScopeStates
 from ..derived.segments import Derivation, searched_texts
 from ..errors import StaleIndex, StoreLocked
 from ..memory import Memory
@@ -24,35 +24,15 @@ from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
 from ..stores.unsettled import Unsettled
 from ..telemetry import staged
-from .index_steps import in_turn, is_over, settled_parts, step_ends, warn_of_steps
-from .kept_blocks import Kept
+from .index_steps import filled, in_turn, is_over, is_small, settled_parts, step_ends, warn_of_steps
 from .kept_index import IndexKeeper, names_of
+from .loaded_scope import LoadedScope
 from .portions import Bar, no_bar
-from .reached import Reached
 
 _GROWN: Final = 1.1
 
 _LET_IN_S: Final = 0.01
 """For how long whoever makes all of an index leaves the scope to others between two steps."""
-
-
-@dataclass(kw_only=True)
-class LoadedScope(ScopeState):
-    """A scope's index, and by session how far it has followed: the last turn, and the one from which it settles.
-
-    What was said in sessions that are ``left`` is not in it yet: nobody has looked for it. What was made of those that
-    are ``unsaved`` is in it and not in the store, which was locked: these are left too, to be made and written again.
-    Those that are ``awaited`` are left because the index is made again in steps, and none has come to them yet.
-    ``derived_at`` is the revision of the scope for which sessions were last derived here.
-    """
-
-    index: ScopeIndex
-    kept: Kept
-    known: Reached = field(default_factory=Reached)
-    unsaved: set[int] = field(default_factory=set)
-    awaited: set[int] = field(default_factory=set)
-    weighed_at: int = 0
-    derived_at: int = -1
 
 
 class ScopeCache:
@@ -131,9 +111,8 @@ class ScopeCache:
         with loaded.lock, ExitStack() as half_done:
             half_done.callback(self.drop, scope)
             try:
-                if loaded.row.revision < 0:
-                    self._open(loaded, row)
-                if loaded.kept.is_unfit:
+                is_new = loaded.row.revision < 0 and self._open(loaded, row)
+                if loaded.kept.is_unfit or (is_new and not loaded.kept.blocks):
                     # What is kept after the first step says what is still to be made, and so does not have to go.
                     loaded.row = self._follow(scope, set(), loaded, row)
                 found = self._without(loaded, doomed) if loaded.row.revision >= 0 else None
@@ -153,7 +132,9 @@ class ScopeCache:
         waits = loaded.unsaved or loaded.kept.is_unfit or (self._keeper.space and loaded.lacks_vectors)
         found = None
         if not waits:
-            found = self._keeper.without(loaded.row, index, loaded.kept, loaded.known, loaded.left, named)
+            found = self._keeper.without(
+                loaded.row, index, loaded.kept, loaded.known, loaded.unmade(loaded.left), named
+            )
         if found is None:
             # It is read whole, as it is about to be deleted.
             index.indexes.words.hold()
@@ -198,8 +179,9 @@ class ScopeCache:
     ) -> LoadedScope | None:
         """The scope's index with everything that any process has written; nothing where nothing is remembered.
 
-        What is kept of an index that another version of the package has made is made again in steps: each call takes
-        one, from the last session to the first, and warns where more is left to be made.
+        An index that is missing, that another version of the package has made, or that has no vectors of the embedder
+        yet, is made in steps: each call takes one, from the last session to the first, and warns where more is left to
+        be made.
 
         Args:
             scope: whose index.
@@ -210,31 +192,49 @@ class ScopeCache:
         """
         follow = partial(self._follow, scope, set(besides))
         loaded = self._states.caught_up(scope, follow, row, retry_vectors=retry_vectors)
-        if loaded is not None and loaded.awaited:
-            warn_of_steps(scope)
+        if loaded is not None and loaded.is_in_part:
+            warn_of_steps(scope, loaded.unmade())
         return loaded
 
-    def whole(self, scope: Scope) -> LoadedScope | None:
-        """As `caught_up`, with all steps that are left; others may search the scope between them."""
+    def whole(self, scope: Scope, *, vectors: bool = True) -> LoadedScope | None:
+        """As `caught_up`, with all steps that are left; others may search the scope between them.
+
+        Args:
+            scope: whose index.
+            vectors: whether vectors that it lacks are made too; else it may be searched by words alone.
+        """
         follow = partial(self._follow, scope, set())
         loaded = self._states.caught_up(scope, follow)
-        if loaded is None or not loaded.awaited:
-            return loaded
-        made, total = self._made(scope, follow, loaded), len(loaded.awaited)
-        for _ in self._bar(made, "making the search index again", unit="session", total=total):
-            pass
-        # Where another process has written too, what it has made is read.
-        return self.whole(scope)
+        if loaded is not None and loaded.awaited:
+            made = self._made(scope, follow, loaded, lambda each: len(each.awaited))
+            for _ in self._bar(made, "making the search index", unit="session", total=len(loaded.awaited)):
+                pass
+            # Where another process has written too, what it has made is read.
+            return self.whole(scope, vectors=vectors)
+        if loaded is not None and loaded.awaits_vectors and vectors:
+            made = self._made(scope, follow, loaded, lambda each: each.lacking)
+            for _ in self._bar(made, "making its vectors", unit="text", total=loaded.lacking):
+                pass
+            loaded = self._states.get(scope)
+            if loaded is not None and loaded.awaits_vectors:
+                warn_of_steps(scope, loaded.unmade())
+        return loaded
 
     def _made(
-        self, scope: Scope, follow: Callable[[LoadedScope, ScopeRow], ScopeRow], loaded: LoadedScope | None
+        self,
+        scope: Scope,
+        follow: Callable[[LoadedScope, ScopeRow], ScopeRow],
+        loaded: LoadedScope | None,
+        left_of: Callable[[LoadedScope], int],
     ) -> Iterator[None]:
-        """Each session that an index is made of again, in as many steps as it takes."""
-        while loaded is not None and loaded.awaited:
-            left = len(loaded.awaited)
+        """Each thing that an index is made of, in as many steps as it takes, unless one makes nothing."""
+        while loaded is not None and (left := left_of(loaded)):
             time.sleep(_LET_IN_S)
-            loaded = self._states.caught_up(scope, follow)
-            yield from repeat(None, left - (len(loaded.awaited) if loaded is not None else 0))
+            before, loaded = loaded, self._states.caught_up(scope, follow)
+            made = left - (left_of(loaded) if loaded is not None else 0)
+            if made <= 0 and loaded is before:
+                return
+            yield from repeat(None, made)
 
     def _follow(self, scope: Scope, besides: set[str], loaded: LoadedScope, row: ScopeRow) -> ScopeRow:
         if loaded.row.revision < 0:
@@ -267,6 +267,8 @@ class ScopeCache:
             if self._keeper.fills_a_block(loaded.index):
                 # Of a scope that is read for the first time, what was read is not read again where this breaks off.
                 self._keep(scope, loaded, replace(row, revision=max(0, loaded.row.revision)))
+        if loaded.awaits_vectors and not loaded.awaited:
+            self._fill(loaded, row, until if not is_small(len(loaded.index)) else math.inf)
         self._weigh(scope, loaded)
         self._keep(scope, loaded, row)
         return row
@@ -288,21 +290,30 @@ class ScopeCache:
             # It is written, and vectors that are left over of it are not cleared away.
             return row, None
 
-    def _open(self, loaded: LoadedScope, row: ScopeRow) -> None:
-        """Begin with what is kept of the scope's index."""
+    def _fill(self, loaded: LoadedScope, row: ScopeRow, until: float) -> None:
+        """Make some of the vectors that an index lacks."""
+        sessions = {each.name: each.id for each in self._store.sessions(row.id)}
+        made, loaded.lacking = filled(loaded.index, sessions, self._derivation, until)
+        loaded.kept.vectors += made
+        if not loaded.lacking:
+            loaded.awaits_vectors, loaded.weighed_at = False, 0
+
+    def _open(self, loaded: LoadedScope, row: ScopeRow) -> bool:
+        """Begin with what is kept of the scope's index; whether there is anything, or it is made in steps."""
         opened = self._keeper.open(row, loaded.index)
         if opened is None:
             # What was half opened is no index.
             loaded.index = self._new_index()
-            return
-        loaded.kept, loaded.known = opened.kept, opened.known
-        loaded.left, loaded.awaited = set(opened.left), set(opened.left)
-        loaded.row = ScopeRow(row.id, opened.revision, row.epoch)
+            opened = self._keeper.missing(row, loaded.index)
+        if opened is not None:
+            loaded.begin_with(opened)
+            loaded.row = ScopeRow(row.id, opened.revision, row.epoch)
+        return opened is not None
 
     def _keep(self, scope: Scope, loaded: LoadedScope, row: ScopeRow) -> None:
         if loaded.left - loaded.awaited or (self._keeper.space is not None and loaded.lacks_vectors):
             return
-        if not self._keeper.keep(row, loaded.index, loaded.kept, loaded.known, loaded.awaited):
+        if not self._keeper.keep(row, loaded.index, loaded.kept, loaded.known, loaded.unmade()):
             # Another process has written what this one has too: the next call goes on from there.
             loaded.kept.given_up = True
             self.drop(scope)
@@ -357,8 +368,9 @@ class ScopeCache:
         new = [turn for turn in turns if max(last_turn, settled) <= turn.index <= end]
         # Mostly the last turn has had none.
         grown = [turn for turn in new if not loaded.index.indexes.table.holds(turn)]
-        of_turns, of_keys = self._vectors_of(row, grown, memories)
-        loaded.lacks_vectors |= self._vectors and bool(new) and of_keys is None
+        # What is in the index without vectors gets them all together.
+        of_turns, of_keys = self._vectors_of(row, grown, memories) if not loaded.awaits_vectors else (None, None)
+        loaded.lacks_vectors |= self._vectors and bool(new) and of_keys is None and not loaded.awaits_vectors
         loaded.index.add_turns(grown, of_turns)
         loaded.index.set_memories(row.name, settled, memories, of_keys)
         loaded.kept.sessions.add(row.id)

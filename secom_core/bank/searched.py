@@ -26,8 +26,8 @@ from ..text.overviews import asks_for_overview, asks_of_all_sessions
 from ..text.periods import days_asked
 from ..vectors import DocumentPlace
 from .asked import Asked
+from .loaded_scope import LoadedScope
 from .outlines import outlined
-from .scope_cache import LoadedScope
 from .standing import Standing
 
 _About: TypeAlias = tuple[Subject, Sequence[Span]]

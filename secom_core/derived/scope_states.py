@@ -31,6 +31,11 @@ class ScopeState:
     left: set[int] = field(default_factory=set)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether there is more to be followed, though nothing new has come."""
+        return bool(self.left)
+
 
 S = TypeVar("S", bound=ScopeState)
 
@@ -113,7 +118,7 @@ class ScopeStates(Generic[S]):
             return None
         state = self.at(scope, row, retry_vectors=retry_vectors)
         with state.lock:
-            if state.row.revision < row.revision or state.left:
+            if state.row.revision < row.revision or state.is_behind:
                 reached = self._followed(scope, state, row, follow)
                 # A new epoch is for the next call to see.
                 state.row = ScopeRow(row.id, reached.revision, state.row.epoch)

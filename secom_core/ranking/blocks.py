@@ -142,6 +142,8 @@ def open_blocks(
     readers: Sequence[EntryReader],
     read_turns: TurnReader,
     read_keys: Callable[[Sequence[tuple[str, int]]], Mapping[tuple[str, int], str]],
+    *,
+    vectors: bool = True,
 ) -> None:
     """Fill an empty index with blocks, the first ever made first.
 
@@ -152,6 +154,7 @@ def open_blocks(
         readers: for each block, what reads its postings.
         read_turns: reads turns.
         read_keys: reads the keys of memories by the names of their sessions and the turns that they begin at.
+        vectors: whether the blocks' vectors are wanted.
 
     Raises:
         StaleIndex: they do not fit together.
@@ -170,8 +173,9 @@ def open_blocks(
         with fitting():
             units = _units(blocks, name)
         index.thaw(units, runs, blocks[-1].about["languages"][name])
-    _load_vectors(indexes.passage_vectors, blocks, "passage", "changed rows")
-    _load_vectors(indexes.key_vectors, blocks, "key", "changed memories")
+    if vectors:
+        _load_vectors(indexes.passage_vectors, blocks, "passage", "changed rows")
+        _load_vectors(indexes.key_vectors, blocks, "key", "changed memories")
     read = StoredMemories(table, memories, sessions, read_keys)
     memories.load(Merged(blocks, "memories"), sessions, read)
 

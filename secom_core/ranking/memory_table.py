@@ -187,10 +187,10 @@ class MemoryTable:
             self._columns[:, number] = session, *place
             # One that comes again after a deletion stands before others.
             insort(numbers, number, key=lambda each: int(self._columns[1, each]))
-            self._touch(number)
+            self.touch(number)
         elif self._place(number) != place:
             self._columns[1:, number] = place
-            self._touch(number)
+            self.touch(number)
         self._known[number] = memory
         return number
 
@@ -204,7 +204,7 @@ class MemoryTable:
         self._known.pop(number, None)
         self._columns[:, number] = _GONE
         self._free.append(number)
-        self._touch(number)
+        self.touch(number)
 
     def forget_names(self, sessions: Sequence[int]) -> None:
         """Forget the names of sessions that came from disk, by their numbers."""
@@ -218,7 +218,8 @@ class MemoryTable:
         self._used += 1
         return self._used - 1
 
-    def _touch(self, number: int) -> None:
+    def touch(self, number: int) -> None:
+        """Note that a memory has changed, where it is on disk."""
         if number < self.kept:
             self.touched.add(number)
 

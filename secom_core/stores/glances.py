@@ -107,6 +107,7 @@ LAST: Final = _sql(
 """The same of its last turns."""
 
 _OF_INDEX: Final = "FROM index_blocks WHERE scope_id = :scope AND space = :space"
+INDEX_SPACES: Final = "SELECT DISTINCT space FROM index_blocks WHERE scope_id = :scope"
 BLOCKS: Final = _sql(
     "SELECT kept.block, index_blocks.piece, index_blocks.data FROM (SELECT DISTINCT block",
     _OF_INDEX,

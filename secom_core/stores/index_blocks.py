@@ -7,7 +7,7 @@ import secrets
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
@@ -18,9 +18,9 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select
 from ..errors import StaleIndex
 from ..text.batches import batches
 from .database import Database, retry_if_contended
-from .glances import BLOCKS, PIECES
-from .schema import escaped, index_blocks, scopes
-from .statements import delete_among
+from .glances import BLOCKS, INDEX_SPACES, PIECES
+from .schema import escaped, index_blocks, scopes, unescaped
+from .statements import delete_among, insert_row
 
 OPENED: Final = "opened"
 """The part of a block that is read whenever the index is opened; all other parts are read as they are needed."""
@@ -41,6 +41,17 @@ class IndexBlocks(Database):
         StaleIndex: from those that read, where bytes are damaged, or another process has written others.
     """
 
+    @cached_property
+    def begun(self) -> set[int]:
+        """The ids of the scopes that this process began: what is missing of their indexes is what it said itself."""
+        return set()
+
+    def begin_scope(self, connection: Connection, key: str) -> int:
+        """Add a scope; its id."""
+        made = insert_row(connection, scopes, key=key)
+        self.begun.add(made)
+        return made
+
     def index_blocks(self, scope_id: int, space: str) -> dict[int, bytearray]:
         """What is read of each block whenever the index is opened, by its number, in the order in which they go."""
         return self.glanced(
@@ -52,16 +63,18 @@ class IndexBlocks(Database):
 
         What is missing at the end of a part is not seen: `index_blocks` reads one that says how long the others are.
         """
-        spaces = select(index_blocks.c.space).where(index_blocks.c.scope_id == scope_id).distinct()
-        with self.transaction(write=False) as connection:
-            found = [row.space for row in connection.execute(spaces).all()]
+        found = self.index_spaces(scope_id)
         for space in found:
             here = (index_blocks.c.scope_id == scope_id, index_blocks.c.space == space)
             with self.transaction(write=False) as connection:
                 for (block, part), rows in groupby(_rows_of(connection, *here), key=lambda row: row[:2]):
                     for place, (*_, piece, data) in enumerate(rows):
                         _checked(data, scope_id, space, block, part, piece, place)
-        return [str(space) for space in found]
+        return found
+
+    def index_spaces(self, scope_id: int) -> list[str]:
+        """The spaces that an index of the scope is kept for, whether it is whole or not."""
+        return sorted(str(unescaped(str(space))) for (space,) in self.glance(INDEX_SPACES, scope=scope_id))
 
     def index_pieces(
         self, scope_id: int, space: str, block: int, part: str, numbers: Sequence[int]

@@ -93,7 +93,7 @@ class SqlStore(DerivedRows):
             scope_id = known.scope_id if known is not None else scope_id_of(connection, scope)
             if only_in not in (None, scope_id):
                 return Appended(0, (), 0)
-            scope_id = scope_id or insert_row(connection, scopes, key=scope_key(scope))
+            scope_id = scope_id or self.begin_scope(connection, scope_key(scope))
             row = known or _new_session(connection, scope_id, session)
             places = dict(zip(map(id, new), turns, strict=True)) if turns is not None else None
             fresh = unknown_messages(connection, scope_id, new)
