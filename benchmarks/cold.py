@@ -7,7 +7,7 @@ A scope is filled with exchanges of about 50 words, in sessions of twenty that a
 which is kept with the bank. Then a new process, ``--starts`` times, imports the package and opens the bank; from there
 on to the first block of 1000 tokens is what is timed, each time with another query, and the second recall after it.
 Beside it: the least processor time of these processes, which other work on the machine changes least; the same where
-nothing of the index is kept, which is how every process began before; what the process holds in memory after it, what
+nothing of the index is kept, and all of it is made first; what the process holds in memory after it, what
 the bank takes on disk, with its index and without; and what it takes to forget one turn and recall again, in a process
 that has the index.
 
@@ -75,11 +75,13 @@ def queries(count: int, seed: int) -> list[str]:
     return [" ".join(text.split()[:ASKED]) for text in utterances(count, seed + 1)]
 
 
-def child(target: str, query: str, vectors: bool) -> None:
-    """What a new process does; prints what it measured."""
+def child(target: str, query: str, vectors: bool, whole: bool) -> None:
+    """What a new process does, which may first make the whole index; prints what it measured."""
     embedder = HashedWords() if vectors else None
     before, begun, at_work = resident_mib(), time.perf_counter(), time.process_time()
     bank = MemoryBank.open(target, embedder=embedder)
+    if whole:
+        bank.prepare(SCOPE)
     first = bank.recall(SCOPE, query, token_budget=BUDGET)
     taken, at_work = time.perf_counter() - begun, time.process_time() - at_work
     begun = time.perf_counter()
@@ -89,9 +91,9 @@ def child(target: str, query: str, vectors: bool) -> None:
     print(json.dumps({**told, "mib": resident_mib() - before, "text": first.text}))
 
 
-def started(target: str, query: str, vectors: bool) -> dict[str, Any]:
+def started(target: str, query: str, vectors: bool, *, whole: bool = False) -> dict[str, Any]:
     """The same in a process of its own."""
-    call = f"from benchmarks.cold import child; child({target!r}, {query!r}, {vectors})"
+    call = f"from benchmarks.cold import child; child({target!r}, {query!r}, {vectors}, {whole})"
     done = subprocess.run([sys.executable, "-c", call], capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)
@@ -115,7 +117,7 @@ def measured(store: str, places: Places, turns: int, starts: int, seed: int, *, 
     with_index = stored_bytes(target)
     cold = [started(target, query, vectors) for query in asked]
     drop_index(target)
-    anew = started(target, asked[0], vectors)
+    anew = started(target, asked[0], vectors, whole=True)
     if [each["text"] for each in cold] != warm or anew["text"] != warm[0]:
         raise RuntimeError(f"{store}, {turns} turns: what is recalled is not the same after a start")
     forgetting = forgotten(target, asked[0], vectors)
@@ -186,6 +188,7 @@ def same(target: Path, talk: Talk) -> dict[str, Any]:
         read = asked(bank, each_cold=True)
     drop_index(str(target))
     with MemoryBank.open(target) as bank:
+        bank.prepare(SCOPE)
         made = asked(bank)
     differ = sum(len({*each}) > 1 for each in zip(grown, read, made, strict=True))
     return {"set": name, "conversations": 1, "blocks": len(grown), "differ": differ}
