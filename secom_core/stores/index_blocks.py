@@ -31,6 +31,8 @@ _OPENED_PIECE, PIECE = 1 << 15, 1 << 13
 _CHECK: Final = struct.Struct("<I")
 _ROWS: Final = 500
 _NUMBER_BITS: Final = 40
+_BEGUN: Final = 100_000
+"""Of how many scopes it is known at most that this process began them."""
 
 
 class IndexBlocks(Database):
@@ -49,6 +51,9 @@ class IndexBlocks(Database):
     def begin_scope(self, connection: Connection, key: str) -> int:
         """Add a scope; its id."""
         made = insert_row(connection, scopes, key=key)
+        if len(self.begun) >= _BEGUN:
+            # Whichever: a large one would be made in steps.
+            self.begun.pop()
         self.begun.add(made)
         return made
 
