@@ -15,7 +15,8 @@ SecomError
 └── StoreError                     the store cannot be read or written
     ├── SchemaTooNew               written by a later version of the package
     ├── StaleIndex                 an index kept with the bank that is not of its turns; made again
-    └── StoreLocked                somebody else writes for longer than the caller would wait; nothing was written
+    └── StoreUnwritable            nothing can be written for now, as where the disk is full; nothing was
+        └── StoreLocked            somebody else writes for longer than the caller would wait; nothing was written
 
 DegradedWarning (UserWarning)      a better part failed and a local one took over; names the cause
 """
@@ -197,7 +198,11 @@ class StaleIndex(StoreError):
         super().__init__(reason)
 
 
-class StoreLocked(StoreError):
+class StoreUnwritable(StoreError):
+    """Nothing can be written for now, as where the disk is full; nothing was. What is stored can be read."""
+
+
+class StoreLocked(StoreUnwritable):
     """Somebody else held the store's lock for longer than was to be waited. Nothing was written; try again."""
 
 

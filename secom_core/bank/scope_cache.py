@@ -14,7 +14,7 @@ from typing import Final
 from ..conversation import Scope, Turn
 from ..derived.scope_states import ScopeStates
 from ..derived.segments import Derivation, searched_texts
-from ..errors import StaleIndex, StoreLocked
+from ..errors import StaleIndex, StoreUnwritable
 from ..memory import Memory
 from ..protocols import Statistics, Vectors
 from ..ranking import ScopeIndex
@@ -281,7 +281,7 @@ class ScopeCache:
             if row is not None:
                 self._tell(scope, row)
             return row, None
-        except StoreLocked:
+        except StoreUnwritable:
             if made:
                 return None, made[-1]
             row = self._store.session(session_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -12,7 +13,9 @@ from ..archive.export import ImportedSession, header, layer_lines, read, session
 from ..archive.move import Moved, move
 from ..conversation import Message, Scope, Turn, check_scope
 from ..derived.whole import agree
+from ..errors import StoreUnwritable
 from ..layers import registered
+from ..stores.rows import SessionRow
 from .deriving import Deriving
 from .lifetimes import Lifetimes
 from .parts import Parts
@@ -88,12 +91,20 @@ class Storage:
         scope = self._lifetimes.current(check_scope(scope))
         yield header(scope)
         for row in self._store.sessions_of(scope):
-            current = self._deriving.derivation.derive(row.id, scope) or row
-            turns = self._store.turns(current)
-            yield from session_lines(current, turns, self._deriving.derivation.rows(scope, current, turns))
+            yield from self._session_lines(scope, row)
         kept = self._store.scope(scope)
         if kept is not None:
             yield from layer_lines(self._store, kept.id)
+
+    def _session_lines(self, scope: Scope, row: SessionRow) -> Iterator[str]:
+        derivation = self._deriving.derivation
+        try:
+            current = derivation.derive(row.id, scope) or row
+        except StoreUnwritable:
+            # What is on a full disk can be saved elsewhere; who takes it in makes its memories.
+            return session_lines(replace(row, settled=0), self._store.turns(row), ())
+        turns = self._store.turns(current)
+        return session_lines(current, turns, derivation.rows(scope, current, turns))
 
     def import_(self, lines: Iterable[str], *, scope: Sequence[str] | None = None) -> int:
         """Import what `export` returned; turns that are stored already are skipped.

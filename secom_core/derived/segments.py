@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from ..conversation import Scope, Turn
-from ..errors import StoreLocked, attempted, warn_degraded
+from ..errors import StoreUnwritable, attempted, warn_degraded
 from ..memory import Memory, passages_of
 from ..protocols import Denoiser, Embedder, Statistics, Vectors
 from ..stores.digests import digest
@@ -96,7 +96,7 @@ class Derivation:
             upto = row.messages if row.ended and not cuts.provisional else row.cut
             try:
                 done = self._store.save_memories(row, changed, settled=settled, since=first, cut=upto, cut_by=cuts.by)
-            except StoreLocked:
+            except StoreUnwritable:
                 if unsaved is not None:
                     unsaved(Unsettled(row, tail, rows))
                 raise
@@ -296,7 +296,7 @@ class Derivation:
         new = dict(zip(missing, rows, strict=True))
         try:
             self._store.save_vectors(session_id, space.model, new, only_these=only_these)
-        except StoreLocked:
+        except StoreUnwritable:
             if only_these:
                 raise
             # Whoever asks for them has them; the next one has them made again.

@@ -15,10 +15,22 @@ from sqlalchemy import Engine
 
 from ..errors import InvalidInput, MissingExtra, StoreError
 from .open_files import is_open_encrypted, nothing_opens
-from .reasons import reason_of
+from .reasons import FULL, IO_ERROR, READ_ONLY, reason_of
 
 _PLAIN: Final = b"SQLite format 3\0"
 _LOOKED_AT: Final = 200  # bytes
+_HELP: Final = {
+    FULL: "make room on its disk, and try again; what is stored is still there",
+    READ_ONLY: (
+        "give yourself the right to write to the file, to those beside it and to its folder, or copy it to a folder "
+        "that you can write to"
+    ),
+    IO_ERROR: (
+        "see that there is room on its disk, also within your quota, and look for errors of the disk; what is stored "
+        "is still there"
+    ),
+}
+"""What helps where SQLite says that it cannot write."""
 
 
 class Cipher:
@@ -91,7 +103,7 @@ class Cipher:
         if "disk image is malformed" in reason:
             return self.damaged(reason)
         if "file is not a database" not in reason:
-            return f"failed: {reason}"
+            return "; ".join([f"failed: {reason}", *(help for said, help in _HELP.items() if said in reason)])
         if self.is_on:
             return (
                 "does not open with this key: it has another one, was given a new one since (rekey), or its first page "

@@ -17,14 +17,14 @@ from sqlalchemy import Connection, Engine, Table, inspect
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..conversation import Scope
-from ..errors import InvalidInput, SecomError, StoreError, StoreLocked, warn_degraded
+from ..errors import InvalidInput, SecomError, StoreError, StoreLocked, StoreUnwritable, warn_degraded
 from ..processes import FairLock, FewAtOnce, ForkGate, ForkLock, in_child
 from .cipher import Cipher
 from .driver import found_at_once, found_in
 from .glances import as_given
 from .log_syncing import sync_log
 from .outgrown import outgrown
-from .places import shown_url
+from .places import has_room, shown_url
 from .reasons import LOCK_TIMEOUT, Contended, kind_of
 from .rows import scope_key
 from .transactions import BUSY_MS, Asked, Begin, begun, connected, wait_at_most
@@ -253,15 +253,17 @@ class Database:
         return min(_until.get(), time.monotonic() + (math.inf if self.busy_timeout is None else self.busy_timeout))
 
     def check_writable(self) -> None:
-        """Write nothing.
-
-        Raises:
-            StoreLocked: others write for longer than was to be waited.
-            StoreError: nothing can be written, such as to a copy of a server that only reads.
-        """
+        """Write nothing; raises `StoreUnwritable` where nothing could be written."""
         with self.transaction(durable=False) as connection:
-            if not self.is_sqlite and connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on":
-                raise StoreError(f"the store at {self._place} can only be read")
+            if self.is_sqlite:
+                # It changes nothing, and where the file can only be read it is refused.
+                connection.exec_driver_sql("DELETE FROM schema_versions WHERE version < 0")
+            elif connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on":
+                raise StoreUnwritable(f"the store at {self._place} can only be read")
+        if self.is_sqlite and self.path is not None and not has_room(self.path):
+            raise StoreUnwritable(
+                f"the store at {self._place} has less than 1 MiB of room on its disk; make room there"
+            )
 
     @contextmanager
     def _turn(self, write: bool, until: float, durable: bool = False) -> Iterator[None]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from shutil import disk_usage
 from typing import Final
 
 from sqlalchemy import URL
@@ -14,6 +15,7 @@ from sqlalchemy import URL
 from ..errors import InvalidInput, shorten
 from ..text.patterns import regex
 
+_LEAST_ROOM: Final = 2**20
 _POSTGRES: Final = regex(r"\s*postgres(?:ql)?(?:\+\w+)?://", re.I)
 _SCHEME: Final = regex(r"\s*(?P<name>[a-z][a-z0-9+.\-]+):", re.I)
 _NO_FILE: Final = regex(
@@ -59,6 +61,11 @@ def file_at(where: str | Path) -> Path:
         raise InvalidInput(
             f"{shorten(text)} begins with a user whom this machine does not know; give the full path"
         ) from error
+
+
+def has_room(file: str) -> bool:
+    """Whether the disk of a file has a megabyte of room."""
+    return disk_usage(Path(file).parent).free >= _LEAST_ROOM
 
 
 def shown_url(url: URL) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..errors import StoreError
+from ..errors import StoreError, StoreUnwritable
 
 _DATA_EXCEPTION: Final = "22"
 """How the codes of PostgreSQL's errors begin that quote the value that they are about, behind a colon."""
@@ -27,6 +27,15 @@ LOCK_TIMEOUT: Final = "55P03"
 _IN_THE_WAY: Final = frozenset({"40001", "40P01", LOCK_TIMEOUT})
 # The server ends a connection because somebody wants it to, or because it crashed.
 _ENDS: Final = frozenset({"57P01", "57P02"})
+
+
+# PostgreSQL: the disk is full; a server, or a role, that only reads.
+_NO_ROOM: Final = frozenset({"53100", "25006"})
+# SQLite, of whose errors the driver for encrypted files gives no code. The last is also of a quota that is used up.
+FULL: Final = "database or disk is full"
+READ_ONLY: Final = "readonly database"
+IO_ERROR: Final = "disk I/O error"
+_UNWRITABLE: Final = (FULL, READ_ONLY, IO_ERROR)
 
 
 class ConnectionLost(StoreError):
@@ -52,7 +61,10 @@ def kind_of(error: Exception, operational: type[Exception] | None, is_sure: bool
     state = getattr(error, "sqlstate", None)
     if operational is not None and isinstance(error, operational) and state in (None, *_ENDS):
         return _LostMeanwhile if is_sure else ConnectionLost
-    return Contended if state in _IN_THE_WAY else StoreError
+    if state in _IN_THE_WAY:
+        return Contended
+    is_unwritable = state in _NO_ROOM or (operational is None and any(said in str(error) for said in _UNWRITABLE))
+    return StoreUnwritable if is_unwritable else StoreError
 
 
 def is_ended(error: BaseException) -> bool:

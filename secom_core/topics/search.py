@@ -15,7 +15,7 @@ import numpy as np
 from ..conversation import Scope, Turn
 from ..derived.segments import Derivation
 from ..drafts.resting import RestingTurn
-from ..errors import StoreLocked
+from ..errors import StoreUnwritable
 from ..indexes.texts import TextIndex
 from ..memory import Memory
 from ..protocols import Vectors
@@ -112,7 +112,7 @@ class TopicUnits:
             # It is waited for the lock once, and not for each session.
             with waiting_at_most(0) if self.unsaved else nullcontext():
                 row = self._derivation.derive(session_id, scope, unsaved=made.append)
-        except StoreLocked:
+        except StoreUnwritable:
             if not made:
                 row = self._store.session(session_id)
                 if row is not None and row.derived < row.messages:

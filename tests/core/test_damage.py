@@ -422,6 +422,7 @@ if os.geteuid() == 0:
 try:
     with MemoryBank.open(sys.argv[1]) as bank:
         print("found", [finding.what for finding in bank.check()])
+        print("recalled", bank.recall(("ann",), "Who moved?").text, "writable", bank.health().writable)
 except StoreError as error:
     print("StoreError", error)
 """
@@ -442,7 +443,7 @@ def test_a_read_only_file_is_a_clear_error_and_can_be_salvaged(whole, tmp_path):
     finally:
         folder.chmod(0o755)
     assert "StoreError" in said
-    assert "readonly" in said
+    assert "readonly database; give yourself the right to write" in said
     assert salvage(path).messages == 121
 
 
@@ -455,6 +456,19 @@ def test_a_check_finds_nothing_wrong_in_a_whole_file_that_may_only_be_read(tmp_p
     assert "found []" in _without_rights(tmp_path / "bank.db")
     # Its log, which is empty, is there now, and may only be read either.
     assert "found []" in _without_rights(tmp_path / "bank.db")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="how root gives up its rights is a matter of Linux")
+def test_a_file_that_may_only_be_read_is_recalled_from_and_is_known_not_to_be_writable(tmp_path):
+    with MemoryBank.open(tmp_path / "bank.db") as bank:
+        bank.remember(("ann",), [("user", "I moved to Ghent.")], session="s", close=True)
+        bank.remember(("ann",), [("user", "My aunt moved to Lyon.")], session="t", later=True)
+    (tmp_path / "bank.db").chmod(0o444)
+    said = _without_rights(tmp_path / "bank.db")
+    assert "Ghent" in said
+    assert "Lyon" in said
+    assert "writable False" in said
 
 
 def _without_rights(path: Path) -> str:

@@ -1,0 +1,108 @@
+"""A disk without room: what was acknowledged is there and found, and what was not says what to do, or waits."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import namedtuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
+from secom_core.conversation import Message
+from secom_core.errors import DegradedWarning, StoreLocked, StoreUnwritable
+from secom_core.stores import places
+
+ANN = ("acme", "ann")
+LONG = " ".join(f"word{number}" for number in range(2_000))
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of a process's files are a matter of Unix")
+
+
+@contextmanager
+def no_room(bank: MemoryBank) -> Iterator[None]:
+    """The log of the bank's file cannot grow, as where a quota is used up."""
+    import resource
+
+    most, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (Path(f"{bank.storage.path}-wal").stat().st_size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> Iterator[MemoryBank]:
+    """The last of what was said is on disk, and not cut and indexed yet."""
+    with MemoryBank.open(tmp_path / "memory.db") as made:
+        made.remember(ANN, [Message("I moved to Ghent."), Message("Nice.", role="assistant")], session="s")
+        made.remember(ANN, [Message("My aunt moved to Lyon.")], session="t", later=True)
+        yield made
+
+
+def kept(bank: MemoryBank) -> list[str]:
+    return [message.text for turn in bank.turns(ANN) for message in turn.messages]
+
+
+def test_what_is_stored_is_recalled_and_exported_where_nothing_can_be_written(bank: MemoryBank) -> None:
+    with no_room(bank):
+        found = bank.recall(ANN, "Who moved where?").text
+        lines = list(bank.storage.export(ANN))
+    assert "Ghent" in found
+    assert "Lyon" in found
+    with MemoryBank.open() as other:
+        assert other.storage.import_(lines) == 2
+        assert kept(other) == kept(bank)
+        assert "Lyon" in other.recall(ANN, "Who moved where?").text
+        assert not other.check()
+    assert bank.recall(ANN, "Who moved where?").text == found
+    assert bank.health().underived == 0
+    assert not bank.check()
+
+
+def test_what_is_not_stored_says_what_to_do_and_is_stored_once_there_is_room(bank: MemoryBank) -> None:
+    said = [Message(LONG, id="long")]
+    with (
+        no_room(bank),
+        pytest.raises(StoreUnwritable, match=r"disk I/O error; see that there is room .* quota"),
+    ):
+        bank.remember(ANN, said, session="u")
+    bank._store.engine.dispose()
+    with bank._store.engine.connect() as connection:
+        [pages] = connection.exec_driver_sql("PRAGMA page_count").one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
+    with pytest.raises(StoreUnwritable, match="disk is full; make room on its disk, and try again"):
+        bank.remember(ANN, said, session="u")
+    assert LONG not in kept(bank)
+    bank._store.engine.dispose()
+    bank.remember(ANN, said, session="u")
+    assert kept(bank)[-1] == LONG
+    assert issubclass(StoreLocked, StoreUnwritable)
+
+
+@pytest.mark.parametrize("with_writer", [False, True])
+def test_an_answer_waits_until_there_is_room(bank: MemoryBank, with_writer: bool) -> None:
+    writer = BackgroundWriter(bank) if with_writer else None
+    with no_room(bank):
+        with pytest.warns(DegradedWarning, match="waits in memory, and is written as soon as it can .*there is room"):
+            assert remember_soon(bank, writer, ANN, [Message(LONG)], session="u") is None
+        assert remember_soon(bank, writer, ANN, [Message("And tea.")], session="u") is None
+        assert bank.health().unwritten == 2
+    deadline = time.monotonic() + 10
+    while bank.health().unwritten and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert kept(bank)[-2:] == [LONG, "And tea."]
+
+
+def test_health_tells_of_a_disk_that_is_full(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bank.health().writable
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(places, "disk_usage", lambda folder: usage(10**9, 10**9, 0))
+    health = bank.health()
+    assert health.reachable
+    assert not health.ok
+    assert "less than 1 MiB of room" in str(health.last_error)
