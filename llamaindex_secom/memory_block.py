@@ -19,7 +19,7 @@ from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.bank.answers import shared_writer, waiting_for_a_lock
 from secom_core.bank.unwritten import is_forgotten, with_id_and_time
 from secom_core.conversation import Message, check_scope
-from secom_core.errors import StoreLocked
+from secom_core.errors import StoreLocked, StoreUnwritable
 from secom_core.memory import Recall, RecallOptions
 from secom_core.processes import ForkLock
 
@@ -315,6 +315,8 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
                 keep_meanwhile(self._bank, self.scope, new)
             except FAILURES as error:
                 warn_store_failed("what left the window is kept and stored with what leaves it next", error)
+                if isinstance(error, StoreUnwritable):
+                    keep_meanwhile(self._bank, self.scope, new)
 
     def _unseen(self, session: str, messages: list[Message]) -> list[Message]:
         """The messages without those at the beginning that are a part of the session given again."""

@@ -16,7 +16,7 @@ from secom_core.bank.answers import epoch_soon, shared_writer, waiting_for_a_loc
 from secom_core.bank.unwritten import is_forgotten, with_id_and_time
 from secom_core.chats import ChatRecord
 from secom_core.conversation import Message, Scope, Turn, check_scope
-from secom_core.errors import StoreLocked
+from secom_core.errors import StoreLocked, StoreUnwritable
 from secom_core.processes import ForkLock
 
 from .agent_steps import UserHook, said_by_user, steps_of
@@ -266,10 +266,11 @@ class SessionMessages(SavedMessages):
             with waiting_for_a_lock(shared_writer(self._bank), self.scope):
                 self._store_unstored()
                 return remember_with_chat(self._target, self.scope, self.session, new, chat, last_turn(self.window))
-        except StoreLocked:
-            keep_meanwhile(self._bank, self.scope, [waiting])
         except FAILURES as error:
-            self._failed("messages are kept and stored with the next ones", error)
+            if not isinstance(error, StoreLocked):
+                self._failed("messages are kept and stored with the next ones", error)
+            if isinstance(error, StoreUnwritable):
+                keep_meanwhile(self._bank, self.scope, [waiting])
         self.unstored = [*self.unstored, waiting]
         return [str(message.id) for message in new], False
 

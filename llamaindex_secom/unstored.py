@@ -13,7 +13,7 @@ from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.bank.answers import shared_writer
 from secom_core.chats import ChatRecord
 from secom_core.conversation import Message, Scope
-from secom_core.errors import InvalidInput, ModelError, StoreError, StoreLocked, warn_degraded
+from secom_core.errors import InvalidInput, ModelError, StoreError, StoreUnwritable, warn_degraded
 
 FAILURES: Final = (StoreError, ModelError)
 """Errors that may pass by themselves; any other is the caller's to fix."""
@@ -82,14 +82,14 @@ def remember_with_chat(
     try:
         done, is_kept = target.remember(scope, messages, session=session, chat=chat, answers=answers), bool(chat)
     except StoreError as error:
-        if not chat or isinstance(error, StoreLocked):
+        if not chat or isinstance(error, StoreUnwritable):
             raise
         done, is_kept = target.remember(scope, messages, session=session, answers=answers), False
     return done.turns_of(messages), is_kept
 
 
 def keep_meanwhile(bank: MemoryBank, scope: Scope, waiting: Sequence[Unstored]) -> None:
-    """Have the background writer write messages as soon as the store's lock goes, whether they are asked for or not.
+    """Have the background writer write messages as soon as it can, whether they are asked for or not.
 
     They stay on their list: stored again, they are known, and their turns with them.
     """

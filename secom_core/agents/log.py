@@ -14,7 +14,7 @@ from ..bank.answers import shared_writer, waiting_for_a_lock
 from ..bank.unwritten import with_id_and_time
 from ..chats import ChatRecord
 from ..conversation import Message, Scope, Turn, opens_turn
-from ..errors import InvalidInput, StoreError, StoreLocked, warn_degraded
+from ..errors import InvalidInput, StoreError, StoreUnwritable, warn_degraded
 from ..models.rows import sendable
 
 
@@ -157,7 +157,7 @@ class ConversationLog:
     def _keep(self, error: StoreError) -> None:
         words = [entry.message for entry in self._waiting if entry.message is not None]
         new = [message for message in words if message.id not in self._kept]
-        if isinstance(error, StoreLocked) and new:
+        if isinstance(error, StoreUnwritable) and new:
             self._writer.keep(self.scope, new, session=self.session)
             self._kept |= {str(message.id) for message in new}
         warn_degraded("the store failed; what was said waits in memory and is stored with what comes next", error)

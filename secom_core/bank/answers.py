@@ -9,7 +9,7 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 from ..conversation import Message, Scope, check_scope
-from ..errors import StoreLocked
+from ..errors import StoreLocked, StoreUnwritable, warn_degraded
 from ..stores.database import waiting_at_most
 from ..stores.reasons import ConnectionLost
 from .background import BackgroundWriter
@@ -67,10 +67,10 @@ def remember_soon(
     session: str,
     within: float = ANSWER_WAITS_S,
 ) -> Remembered | None:
-    """Remember messages, or leave them to a background writer where the store is locked for longer or its server away.
+    """Remember messages, or leave them to a background writer where the store cannot be written now, or is away.
 
     For a finished answer, which nobody is to wait for because another program writes. The writer writes them as soon
-    as the lock goes, or the server is back (`BackgroundWriter.keep`).
+    as the lock goes, the disk has room, or the server is back (`BackgroundWriter.keep`).
 
     Args:
         bank: where they are remembered.
@@ -85,15 +85,23 @@ def remember_soon(
 
     Raises:
         StoreError: the store failed in another way; nothing was stored.
+
+    Warns:
+        DegradedWarning: they wait until there is room on the disk, or the right to write there.
     """
     scope, named = check_scope(scope), [with_id_and_time(bank, message) for message in messages]
+    unwritable: StoreUnwritable | None = None
     keeper = writer or shared_writer(bank)
     try:
         with waiting_for_a_lock(keeper, scope, within):
             return (writer or bank).remember(scope, named, session=session)
     except StoreLocked:
-        _LOG.warning("the store is locked; what was said is written as soon as the lock goes")
+        _LOG.warning("the store is locked, or has to take what came before; what was said is written as soon as it can")
+    except StoreUnwritable as error:
+        unwritable = error
     except ConnectionLost:
         _LOG.warning("the store's server cannot be reached; what was said is written as soon as it is back")
     keeper.keep(scope, named, session=session)
+    if unwritable is not None:
+        warn_degraded("what was said waits in memory, and is written as soon as it can be", unwritable)
     return None

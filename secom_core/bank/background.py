@@ -238,7 +238,7 @@ class BackgroundWriter:
         if unwritten:
             raise StoreError(
                 f"{unwritten} messages are not on disk yet ({self.last_error}); they wait in memory: end what holds "
-                "the store's lock and close again, or they are lost when the process ends"
+                "the store's lock, or make room on its disk, and close again, or they are lost when the process ends"
             )
 
     def end(self) -> None:

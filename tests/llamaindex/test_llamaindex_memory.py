@@ -25,6 +25,7 @@ from llama_index.core.memory.types import BaseMemory
 
 from llamaindex_secom import SecomMemory, memory_tools
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank, StoreError
+from secom_core.errors import StoreUnwritable
 from secom_core.segmenters.fixed import EachTurn
 from secom_core.testing import Fault, ScriptedServer
 from secom_core.text.terms import count_tokens
@@ -674,6 +675,31 @@ def test_four_sessions_have_a_summary_events_and_topics(tmp_path: Path, write: s
         assert {event.session for event in bank.timelines.events(ANN)} == {"talk 0", "talk 1", "talk 2"}
         assert bank.topics.all(ANN)
         assert bank.layers.behind(ANN, "topics") == 0
+
+
+def test_what_a_full_disk_refuses_is_stored_once_there_is_room_though_nothing_more_is_said(
+    bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = SecomMemory(bank=bank, scope=ANN, session="now")
+    strict = SecomMemory(bank=bank, scope=ANN, session="strict", on_error="raise")
+
+    def refusing(*args: Any, **kwargs: Any) -> Any:
+        raise StoreUnwritable("the disk is full")
+
+    with monkeypatch.context() as full:
+        full.setattr(bank._store, "append", refusing)
+        with pytest.raises(StoreUnwritable):
+            strict.put(user("My cat is called Tom."))
+        with pytest.warns(DegradedWarning, match=r"kept and stored with the next ones.*the disk is full"):
+            memory.put(user("My dog is called Rex."))
+    deadline = time.monotonic() + 5
+    while bank.health().unwritten and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert [turn.content for turn in bank.turns(ANN, "now")] == ["My dog is called Rex."]
+    assert bank.turns(ANN, "strict") == []
+    memory.put(bot("Hello, Rex."))
+    said = [message.text for turn in bank.turns(ANN, "now") for message in turn.messages]
+    assert said == ["My dog is called Rex.", "Hello, Rex."]
 
 
 def test_a_recall_for_an_answer_waits_a_second_for_a_locked_store_and_finds_everything(tmp_path: Path) -> None:
