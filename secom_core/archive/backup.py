@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import InvalidInput, StoreError
 from ..stores.cipher import is_plain, is_text
-from ..stores.places import file_at
+from ..stores.places import resolved
 from ..stores.sql import SqlStore
 from ..stores.sqlite import holds_bank
 from .replacing import replacing
@@ -30,22 +30,30 @@ def back_up(store: SqlStore, path: str | Path) -> Path:
         StoreError: the copy could not be made, or is damaged, as the bank is then too; or a log lies beside ``path``,
             or the file there cannot be read.
     """
-    target = file_at(path).resolve()
+    target = resolved(path)
     if store.engine.dialect.name != "sqlite":
         raise InvalidInput(f"the bank at {store.path} is a database of PostgreSQL; back it up with pg_dump")
     if store.path is not None and target == Path(store.path):
         raise InvalidInput(f"a backup cannot replace the bank itself: {str(target)!r}")
-    if target.is_dir():
-        raise InvalidInput(f"a backup is one file, and {str(path)!r} is a folder; name a file in it")
-    _check_is_earlier(store, target)
-    _check_is_closed(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
     try:
+        _check_is_file(target)
+        _check_is_earlier(store, target)
+        _check_is_closed(target)
+        target.parent.mkdir(parents=True, exist_ok=True)
         with replacing(target) as copy:
             _copy_file(store, copy, target)
     except store.cipher.driver.Error as error:
         raise _not_copied(store, target, error) from error
+    except OSError as error:
+        raise _not_copied(store, target, error.strerror) from error
     return target
+
+
+def _check_is_file(target: Path) -> None:
+    if target.is_dir():
+        raise InvalidInput(f"a backup is one file, and {str(target)!r} is a folder; name a file in it")
+    if target.exists() and not target.is_file():
+        raise InvalidInput(f"a backup is one file, and {str(target)!r} is a device or a pipe; name another file")
 
 
 def _check_is_earlier(store: SqlStore, target: Path) -> None:
@@ -62,11 +70,12 @@ def _check_is_earlier(store: SqlStore, target: Path) -> None:
     )
 
 
-def _not_copied(store: SqlStore, target: Path, error: Exception) -> StoreError:
+def _not_copied(store: SqlStore, target: Path, error: object) -> StoreError:
     if "malformed" in str(error):
         return StoreError(f"the store at {store.path} {store.cipher.damaged(error)}")
     return StoreError(
-        f"the store at {store.path} cannot be copied to {str(target)!r}: {error}; see that there is room in that folder"
+        f"the store at {store.path} cannot be copied to {str(target)!r}: {error}; see that there is room in that "
+        "folder, and that you can write to it"
     )
 
 

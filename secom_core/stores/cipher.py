@@ -98,7 +98,7 @@ class Cipher:
         if "unable to open database file" in reason:
             return (
                 "cannot be opened; give yourself the right to read and write it and its folder, or name a file in a "
-                "folder that you can write to"
+                "folder that you can write to, by a shorter path if this one is long"
             )
         if "disk image is malformed" in reason:
             return self.damaged(reason)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import InvalidInput
-from .places import file_at, is_postgres
+from .places import is_postgres, resolved
 from .postgres import open_postgres, postgres_place
 from .sql import SqlStore
 from .sqlite import open_sqlite
@@ -53,4 +53,4 @@ def place_of(where: str | Path) -> str:
     Raises:
         InvalidInput: no place of a bank.
     """
-    return postgres_place(str(where)) if is_postgres(where) else str(file_at(where).resolve())
+    return postgres_place(str(where)) if is_postgres(where) else str(resolved(where))

@@ -63,6 +63,19 @@ def file_at(where: str | Path) -> Path:
         ) from error
 
 
+def resolved(where: str | Path) -> Path:
+    """The file that is meant, absolute, and links followed.
+
+    Raises:
+        InvalidInput: as `file_at`, and where links lead to each other.
+    """
+    try:
+        return file_at(where).resolve()
+    except RuntimeError as error:
+        # Python 3.13 gives back the path.
+        raise InvalidInput(f"{shorten(str(where))} is a link that leads back to itself; name another file") from error
+
+
 def has_room(file: str) -> bool:
     """Whether the disk of a file has a megabyte of room."""
     return disk_usage(Path(file).parent).free >= _LEAST_ROOM

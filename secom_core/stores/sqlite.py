@@ -5,6 +5,7 @@ With a key the file is encrypted by SQLCipher, as are its journal files. Without
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import time
@@ -21,7 +22,7 @@ from ..errors import InvalidInput, SecomError, StoreError, shorten
 from .cipher import Cipher
 from .log_syncing import CAN_SYNC
 from .open_files import OpenFile
-from .places import file_at
+from .places import resolved
 from .sql import SqlStore
 from .transactions import Asked, wait_at_most
 
@@ -90,9 +91,11 @@ def open_sqlite(
 def _place(path: str | Path, cipher: Cipher) -> Path:
     """Where the file is, or is to be; its folder is made."""
     try:
-        file = file_at(path).resolve()
+        file = resolved(path)
         if file.is_dir():
             raise InvalidInput(f"a bank is one file, and {str(path)!r} is a folder; name a file in it")
+        if file.exists() and not file.is_file():
+            raise InvalidInput(f"a bank is one file, and {str(path)!r} is a device or a pipe; name another file")
         cipher.check(file)
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -151,7 +154,7 @@ def holds_bank(file: Path) -> bool:
     Raises:
         StoreError: it cannot be read; with what to do.
     """
-    where = f"file:{quote(str(file.resolve()))}?mode=ro"
+    where = f"file:{quote(os.fsencode(file.resolve()))}?mode=ro"
     try:
         with closing(sqlite3.connect(where, uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
             return {row[0] for row in connection.execute("SELECT name FROM sqlite_master")} >= _OWN_TABLES
