@@ -18,7 +18,7 @@ from sqlalchemy.engine import make_url
 
 from secom_core.bank import MemoryBank, Parts, remember_soon
 from secom_core.conversation import Message
-from secom_core.errors import InvalidInput, SchemaTooNew, StoreError
+from secom_core.errors import DegradedWarning, InvalidInput, SchemaTooNew, StoreError, StoreUnwritable
 from secom_core.stores.database import retry_if_contended
 from secom_core.stores.migrations import VERSION
 from secom_core.stores.opening import open_store
@@ -392,6 +392,37 @@ def test_what_is_acknowledged_is_on_disk_even_where_the_server_says_otherwise(po
         assert connection.scalar(text("SHOW transaction_isolation")) == "repeatable read"
         assert connection.scalar(text("SHOW transaction_read_only")) == "on"
     lax.close()
+
+
+def test_a_server_that_only_reads_is_recalled_from(postgres_url):
+    with MemoryBank.open(postgres_url) as bank:
+        bank.remember(ANN, [("user", "I moved to Ghent.")], session="s", later=True)
+    with MemoryBank.open(f"{postgres_url}&options=-c%20default_transaction_read_only%3Don") as standby:
+        assert "Ghent" in standby.recall(ANN, "Where did I move?").text
+        assert any("Ghent" in line for line in standby.storage.export(ANN))
+        assert not standby.health().writable
+        with pytest.raises(StoreUnwritable, match="read-only transaction"):
+            standby.remember(ANN, [("user", "I like tea.")], session="s")
+
+
+def test_what_a_full_disk_of_the_server_refuses_waits_until_there_is_room(postgres):
+    full = """
+        CREATE FUNCTION full_disk() RETURNS trigger AS $$ BEGIN
+            RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full';
+        END $$ LANGUAGE plpgsql;
+        CREATE TRIGGER full_disk BEFORE INSERT ON messages EXECUTE FUNCTION full_disk()
+    """
+    with postgres.database() as url, MemoryBank.open(url) as bank, psycopg.connect(url, autocommit=True) as admin:
+        admin.execute(full)
+        with pytest.raises(StoreUnwritable, match="No space left on device"):
+            bank.remember(ANN, [("user", "I moved to Ghent.")], session="s")
+        with pytest.warns(DegradedWarning, match=r"waits in memory.*No space left on device"):
+            assert remember_soon(bank, None, ANN, [Message("I moved to Ghent.")], session="s") is None
+        admin.execute("DROP TRIGGER full_disk ON messages")
+        deadline = time.monotonic() + 10
+        while bank.health().unwritten and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert [turn.content for turn in bank.turns(ANN)] == ["I moved to Ghent."]
 
 
 # -- words of its own -----------------------------------------------------------------------------------------------
