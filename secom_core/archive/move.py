@@ -24,6 +24,11 @@ from ..stores.sql import SqlStore, scope_id_of
 from ..stores.statements import insert_row
 
 _BATCH: Final = 500
+_THERE: Final = "is in the target already, with something else in it"
+_MERGE: Final = (
+    ". This adds what the target lacks: an export of the scope (bank.storage.export, `secom export`), imported "
+    "there. Or forget the scope in the target, and move again while nobody writes"
+)
 
 _Row = dict[str, Any]
 
@@ -83,17 +88,17 @@ def _move_scope(source: SqlStore, target: SqlStore, scope: Scope) -> Moved:
         with target.transaction(scope=scope) as writing:
             there = scope_id_of(writing, scope)
             if there is not None:
-                _check(scope, sent, _fingerprint(writing, there), "is in the target already, with something else in it")
+                _check(scope, sent, _fingerprint(writing, there), _THERE, _MERGE)
                 return Moved(0, 1, 0)
             _check(scope, sent, _fingerprint(writing, _copy(reading, here, writing)), "did not arrive as it was sent")
     return Moved(1, 0, sent[messages.name][0])
 
 
-def _check(scope: Scope, sent: Fingerprint, found: Fingerprint, what: str) -> None:
+def _check(scope: Scope, sent: Fingerprint, found: Fingerprint, what: str, remedy: str = "") -> None:
     if sent != found:
         counts = {name: (count, found[name][0]) for name, (count, _) in sent.items() if count != found[name][0]}
-        why = f"rows there and here: {counts}" if counts else "as many rows, but not the same"
-        raise StoreError(f"the scope {scope!r} {what} ({why})")
+        why = f"rows in the source and in the target: {counts}" if counts else "as many rows, but not the same"
+        raise StoreError(f"the scope {scope!r} {what} ({why}){remedy}")
 
 
 def fingerprint(store: SqlStore, scope: Scope) -> Fingerprint | None:

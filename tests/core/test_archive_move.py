@@ -86,8 +86,22 @@ def test_what_is_there_already_is_compared_and_passed_over(tmp_path, place):
         with pytest.raises(StoreError, match=r"scope \('acme', 'ann'\) is in the target already.*not the same"):
             source.storage.move_to(there.storage)
         there.forget(ANN, session="s1")
-        with pytest.raises(StoreError, match=r"'messages': \(9, 5\)"):
+        with pytest.raises(StoreError, match=r"in the source and in the target: .*'messages': \(9, 5\)"):
             source.storage.move_to(there.storage)
+
+
+def test_what_was_said_after_a_move_comes_by_an_export_as_the_error_says(tmp_path):
+    with MemoryBank.open(tmp_path / "one.db") as source, MemoryBank.open(tmp_path / "two.db") as there:
+        source.remember(ANN, [("user", "I moved to Ghent.")], session="s")
+        source.storage.move_to(there.storage)
+        source.remember(ANN, [("user", "I like tea.")], session="s")
+        source.remember(ANN, [("user", "I like coffee.")], session="t")
+        with pytest.raises(StoreError, match=r"adds what the target lacks: an export .* Or forget the scope in the"):
+            source.storage.move_to(there.storage)
+        there.storage.import_(source.storage.export(ANN))
+        assert [turn.content for turn in there.turns(ANN)] == ["I moved to Ghent.", "I like tea.", "I like coffee."]
+        there.forget(ANN)
+        assert source.storage.move_to(there.storage).messages == 3
 
 
 @pytest.mark.slow
