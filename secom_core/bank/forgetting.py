@@ -58,8 +58,8 @@ class Forgetting:
         if gone and not emptied:
             warn_degraded(
                 f"the forgotten words are gone from the store at {self._store.path}, but its log still holds them, as "
-                "something reads the file, in this program or another; a later write empties the log, and so does "
-                "closing the bank"
+                "something reads the file, in this program or another, or its disk is full; a later write empties the "
+                "log, and so does closing the bank"
             )
         return gone
 

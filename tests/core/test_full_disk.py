@@ -23,12 +23,12 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of a pro
 
 
 @contextmanager
-def no_room(bank: MemoryBank) -> Iterator[None]:
-    """The log of the bank's file cannot grow, as where a quota is used up."""
+def no_room(bank: MemoryBank, *, beside: str = "-wal") -> Iterator[None]:
+    """The log of the bank's file, or the file, cannot grow, as where a quota is used up."""
     import resource
 
     most, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (Path(f"{bank.storage.path}-wal").stat().st_size, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (Path(f"{bank.storage.path}{beside}").stat().st_size, hard))
     try:
         yield
     finally:
@@ -106,3 +106,15 @@ def test_health_tells_of_a_disk_that_is_full(bank: MemoryBank, monkeypatch: pyte
     assert health.reachable
     assert not health.ok
     assert "less than 1 MiB of room" in str(health.last_error)
+
+
+def test_a_log_that_keeps_what_was_forgotten_may_do_so_for_want_of_room(bank: MemoryBank) -> None:
+    bank.remember(ANN, [Message(LONG) for _ in range(20)], session="u")
+    bank.storage.compact()
+    bank.remember(ANN, [Message(LONG), Message("The secret is tea.")], session="v")
+    with no_room(bank, beside=""):
+        with pytest.warns(DegradedWarning, match="its log still holds them, as .* or its disk is full"):
+            bank.forget(ANN, session="v")
+        assert bank.health().forgotten_in_log
+    bank.remember(ANN, [Message("I like coffee.")], session="v")
+    assert not bank.health().forgotten_in_log
