@@ -79,6 +79,7 @@ if queue := os.environ.get("PROCESSES_QUEUE"):
         "data_folder_in": f"{queue}/messages",
         "data_folder_out": f"{queue}/messages",
         "control_folder": f"{queue}/control",
+        "polling_interval": 0.02,  # of a second, the default, a request would take most
     }
     celery.conf.task_ignore_result = False
     task = celery.task(name="processes.handle")(handle)
