@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,7 +37,6 @@ from llamaindex_secom.memory_options import MemoryOptions
 from secom_core import InvalidInput, MemoryBank
 from secom_core.denoisers.informativeness import Informativeness
 
-ROOT = Path(__file__).resolve().parents[2]
 ANN = ("acme", "ann")
 
 MAKERS: dict[str, Callable[..., Any]] = {
@@ -160,67 +157,6 @@ def test_no_public_name_hides_one_of_the_frameworks_own() -> None:
     places = (llama_index.core, memory, node_parser, postprocessor, retrievers, vector_stores)
     theirs = {name for each in places for name in dir(each)}
     assert not theirs & set(llamaindex_secom.__all__)
-
-
-# -- types ------------------------------------------------------------------------------------------------------------
-
-MISSPELT = """
-from llamaindex_secom import *
-from secom_core import MemoryBank
-bank = MemoryBank.open()
-SecomMemory(scope=("a",), bank=bank, session="s", token_limit=100, write="background", trace_contents=False)
-SecomMemory(scope=("a",), bank=bank, sesion="s")
-SecomMemory(scope=("a",), bank=bank, write="later")
-SecomMemory.from_defaults(scope=("a",), bank=bank, session="s", insert_method="off")
-SecomMemory.from_defaults(scope=("a",), bank=bank, session_id="s")
-SecomMemoryBlock(scope=("a",), bank=bank, prioritie=1)
-RecursiveSummaryMemoryBlock(scope=("a",), bank=bank, remember_tool=True)
-SecomRetriever(bank, ("a",), similarity_top_k=3)
-TimelineRetriever(bank, ("a",), verbos=True)
-TimelinePostprocessor(bank, ("a",), keep_node=True)
-CitationNumberer(bank, frist=2)
-CitationReranker(bank, topn=2)
-LLMLinguaDenoiser(model_versio="1")
-SegmentNodeParser(chunksize=3)
-SegmentTextSplitter.from_defaults(chunksize=3)
-memory_tools(bank, scope=("a",), tokens=3)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("mypy") is None, reason="needs mypy")
-def test_mypy_finds_a_misspelt_argument(tmp_path: Path) -> None:
-    from mypy import api
-
-    file = tmp_path / "misspelt.py"
-    file.write_text(MISSPELT, encoding="utf-8")
-    said, _, _ = api.run(["--config-file", str(ROOT / "pyproject.toml"), "--strict", str(file)])
-    found = {int(line) for line in re.findall(r"misspelt\.py:(\d+): error", said)}
-    lines = MISSPELT.splitlines()
-    right = {number for number, line in enumerate(lines, 1) if "trace_contents" in line or "off" in line}
-    calls = {number for number, line in enumerate(lines, 1) if "(" in line and "open()" not in line}
-    assert found == calls - right, said
-
-
-RIGHT = """from llamaindex_secom import LLMLinguaDenoiser, SegmentNodeParser, SegmentTextSplitter
-from secom_core.denoisers.informativeness import Informativeness
-from secom_core.segmenters import LexicalSegmenter
-
-SegmentTextSplitter(LexicalSegmenter(), chunk_size=200, include_metadata=False)
-SegmentNodeParser(LexicalSegmenter(), chunk_size=200, include_metadata=False)
-LLMLinguaDenoiser(Informativeness())
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("mypy") is None, reason="needs mypy")
-def test_mypy_takes_the_first_argument_by_place(tmp_path: Path) -> None:
-    from mypy import api
-
-    file = tmp_path / "right.py"
-    file.write_text(RIGHT, encoding="utf-8")
-    said, _, _ = api.run(["--config-file", str(ROOT / "pyproject.toml"), "--strict", str(file)])
-    assert "error" not in said, said
 
 
 NO_MESSAGE = r"a message is a ChatMessage\(content, role=.*, got "
