@@ -30,6 +30,26 @@ except (OSError, ValueError):
     pass
 shutil.rmtree(sys.argv[1], ignore_errors=True)
 """
+# TRUNCATE gives each table and each index a new file, for 25 ms; the few rows of a test are sooner deleted. The locks
+# wait for what is still ending.
+_EMPTY = """
+DO $$
+DECLARE held text;
+BEGIN
+    SET LOCAL session_replication_role = replica;
+    FOR held IN
+        SELECT quote_ident(relname) FROM pg_class
+        WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> 'schema_versions'
+    LOOP
+        EXECUTE 'LOCK TABLE ' || held || ' IN ACCESS EXCLUSIVE MODE';
+        IF pg_relation_size(held) > 100000 THEN
+            EXECUTE 'TRUNCATE ' || held || ' CASCADE';
+        ELSE
+            EXECUTE 'DELETE FROM ' || held;
+        END IF;
+    END LOOP;
+END $$
+"""
 
 
 class PostgresServer:
@@ -80,7 +100,7 @@ class PostgresServer:
             f" WHERE datname = '{name}' AND application_name <> '{_OWN}'"
         )
         with self._banks[name].connect() as connection:
-            connection.exec_driver_sql("TRUNCATE scopes, dense_documents, dense_sessions CASCADE")
+            connection.exec_driver_sql(_EMPTY)
         yield self._url(name, "postgresql")
         self._free.append(name)
 
