@@ -10,6 +10,7 @@ import pty
 import re
 import select
 import shlex
+import shutil
 import sqlite3
 import struct
 import subprocess
@@ -855,22 +856,36 @@ def test_there_is_help_for_each_command() -> None:
     ]
 
 
+@pytest.fixture(scope="session")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the first test puts what `furnished` has made, for the others to copy."""
+    return tmp_path_factory.mktemp("furnished") / "folder"
+
+
 @pytest.fixture
-def furnished(kept: Secom) -> Secom:
+def furnished(secom: Secom, shelf: Path) -> Secom:
     """All that the examples in the help are about."""
+    if not shelf.exists():
+        furnish(secom)
+        shutil.copytree(".", shelf)
+    shutil.copytree(shelf, ".", dirs_exist_ok=True)
+    return secom
+
+
+def furnish(secom: Secom) -> None:
+    secom.ok("remember", "chat.txt", *ALICE)
     Path("chat.jsonl").write_text("\n".join(map(json.dumps, SAID)), encoding="utf-8")
     Path("diary.txt").write_text("[2023-05-01 09:00] Ann: I ran.\n[2024-05-01 09:00] Ann: I swam.\n")
-    kept.ok("remember", "diary.txt", *ALICE)
-    kept.ok("export", "-o", "alice.jsonl", *ALICE)
+    secom.ok("remember", "diary.txt", *ALICE)
+    secom.ok("export", "-o", "alice.jsonl", *ALICE)
     said = [{"role": "user", "content": f"Our {each} is new.", "id": each} for each in ("rent", "helmet")]
     Path("said.jsonl").write_text("\n".join(map(json.dumps, said)), encoding="utf-8")
-    kept.ok("remember", "said.jsonl", *ALICE)
-    kept.ok("retract", "helmet", "--yes", *ALICE)
+    secom.ok("remember", "said.jsonl", *ALICE)
+    secom.ok("retract", "helmet", "--yes", *ALICE)
     Path("key.txt").write_text("the old one\n")
     Path("new-key.txt").write_text("the new one\n")
     if find_spec("sqlcipher3") is not None:
-        kept.ok("move", "vault.db", "--new-key-file", "key.txt")
-    return kept
+        secom.ok("move", "vault.db", "--new-key-file", "key.txt")
 
 
 def test_a_session_gives_its_time_to_messages_without_one(secom: Secom) -> None:
