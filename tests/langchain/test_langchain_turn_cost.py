@@ -22,7 +22,7 @@ from langchain_secom.known_messages import ThreadOptions, ids_of_messages
 from secom_core.bank import MemoryBank
 
 RUN: Any = {"configurable": {"user_id": "ann", "thread_id": "friday"}}
-EARLY, LATE, SOME = 20, 100, 6
+EARLY, LATE, SOME = 20, 60, 6
 
 
 def replies(count: int) -> list[str]:
