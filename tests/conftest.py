@@ -60,6 +60,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         spare |= set(map(id, cases)) - set(map(id, pairs(cases)))
     config.hook.pytest_deselected(items=[item for item in items if id(item) in spare])
     items[:] = [item for item in items if id(item) not in spare]
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        # What takes long is begun first, so that no worker ends with it alone.
+        items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 def pairs(cases: list[pytest.Item]) -> Iterator[pytest.Item]:

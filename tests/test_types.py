@@ -56,6 +56,7 @@ LLMLinguaDenoiser(Informativeness())
 """
 
 
+@pytest.mark.long
 def test_the_page_checks_and_a_misspelt_argument_does_not(tmp_path: Path) -> None:
     files = {"page_on_langchain.py": page_on_langchain(), "misspelt.py": MISSPELT, "by_place.py": BY_PLACE}
     for name, code in files.items():

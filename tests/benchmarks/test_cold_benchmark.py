@@ -12,6 +12,7 @@ from benchmarks import cold
 from secom_core.bank import kept_index
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_start_reads_what_was_kept_and_recalls_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -23,6 +23,7 @@ def run(module, monkeypatch, tmp_path, *arguments: str) -> dict:
     return json.loads(out.read_text())
 
 
+@pytest.mark.long
 def test_nothing_is_lost_to_kills_and_crowds(monkeypatch, tmp_path) -> None:
     """On SQLite; kills on PostgreSQL, with and without a move, are tests of their own in ``tests/core``."""
     short = ("--store", "sqlite", "--kills", "6", "--seconds", "1", "--cases", "0")
@@ -73,6 +74,7 @@ def test_a_peer_that_saves_nothing_is_seen_to_lose(monkeypatch, tmp_path) -> Non
     assert (result.reopened, result.lost, result.two_writers) == (1, 0, "0 of 120 lost")
 
 
+@pytest.mark.long
 def test_growth_in_turns_clients_and_scopes(monkeypatch, tmp_path) -> None:
     sizes = ("--turns", "100", "200", "--clients", "1", "2", "--scopes", "12", "--singles", "3")
     result = run(growth, monkeypatch, tmp_path, *sizes)

@@ -920,6 +920,7 @@ def test_the_examples_in_the_help_work(furnished: Secom, name: str) -> None:
         assert (done.code, line) == (0, line), done.err
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_page_on_the_command_is_true(secom: Secom) -> None:
     """Its shell blocks run in order in one folder, and print what stands below them."""

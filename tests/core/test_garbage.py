@@ -159,6 +159,7 @@ def test_a_whole_bank_has_nothing_amiss(whole: Path) -> None:
         assert bank.check() == bank.check(ANN) == bank.check(repair=True) == ()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_nothing_is_amiss_where_others_write(tmp_path: Path) -> None:
     with MemoryBank.open(tmp_path / "memory.db") as bank:

@@ -60,6 +60,7 @@ def told(recall: Recall) -> object:
     return recall.text, hits, round(recall.confidence, 3)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @given(STEPS, st.booleans())
 @example([Step("one", "user", FACT), Step("one", "assistant", LONG), Step("two", "assistant", LONG)], True)

@@ -412,6 +412,7 @@ def test_a_megabyte_is_kept_and_found_in_time(text):
     assert time.perf_counter() - began < 60
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_session_of_twenty_thousand_turns():
     said = [Message(f"Turn {place} of the harbour" + " boat" * (place == 7), id=str(place)) for place in range(20_000)]
