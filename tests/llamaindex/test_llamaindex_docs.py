@@ -1,4 +1,4 @@
-"""The page on LlamaIndex is executed."""
+"""The diff on the page on LlamaIndex gives an agent memory; `tests/test_docs.py` runs the other blocks."""
 
 from __future__ import annotations
 
@@ -19,16 +19,6 @@ from secom_core.testing import ScriptedServer
 pytestmark = pytest.mark.docs
 
 PAGE = Path(__file__).parents[2] / "docs" / "llamaindex.md"
-
-
-def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"(?<!-->\n)^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.S | re.M)
-    assert len(blocks) >= 11
-    names: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)
-    assert (tmp_path / "memory.db").exists()
 
 
 def test_an_agent_gets_memory_by_five_lines(
