@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,12 @@ WORDS = [f"{first}{second}" for first in ("bar", "kel", "mon", "tur", "vis") for
 
 @pytest.fixture(autouse=True)
 def _small_blocks() -> Iterator[None]:
+    with small_blocks():
+        yield
+
+
+@contextmanager
+def small_blocks() -> Iterator[None]:
     """Blocks of a few turns, whose columns are read as those of a million rows are: a few rows at a time at first."""
     with (
         patch.object(kept_index, "_WORTH", 20),
@@ -89,6 +96,7 @@ def anew(bank: MemoryBank) -> list[object]:
     return answers(bank)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @given(STEPS, st.booleans(), st.sets(st.integers(0, 13)))
 @example([Step("one", "user", FACT), Step("one", "assistant", LONG), Step("two", "assistant", LONG)], True, {0, 1})
@@ -166,14 +174,25 @@ DAMAGE: dict[str, Callable[[bytes], bytes | None]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[object]]:
+    """A bank with several blocks, and what it answers."""
+    path = tmp_path_factory.mktemp("whole") / "memory.db"
+    with small_blocks(), MemoryBank.open(path) as bank:
+        filled(bank, 25)
+        right = answers(bank)
+        assert blocks(bank)
+    return path, right
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("part", ["opened", "words", "keys"])
-def test_what_is_damaged_is_made_again_with_a_warning(damage: str, part: str, tmp_path: Path) -> None:
-    with MemoryBank.open(tmp_path / "memory.db") as bank:
-        filled(bank, 25)
-        right = answers(bank)
-        whole = blocks(bank)
+def test_what_is_damaged_is_made_again_with_a_warning(
+    damage: str, part: str, tmp_path: Path, whole: tuple[Path, list[object]]
+) -> None:
+    path, right = whole
+    shutil.copy(path, tmp_path / "memory.db")
     with closing(sqlite3.connect(tmp_path / "memory.db")) as raw:
         rows = raw.execute(
             "SELECT block, piece, data FROM index_blocks WHERE part = ? ORDER BY block", [part]
@@ -191,7 +210,6 @@ def test_what_is_damaged_is_made_again_with_a_warning(damage: str, part: str, tm
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             assert answers(bank) == right
-        assert whole
         assert blocks(bank) == 1
     with MemoryBank.open(tmp_path / "memory.db") as bank, warnings.catch_warnings():
         warnings.simplefilter("error")
