@@ -149,6 +149,7 @@ def test_what_is_asked_holds_what_people_say_and_not_what_assistants_answer() ->
 
 
 @pytest.mark.long
+@pytest.mark.slow
 def test_a_question_about_a_long_session_stays_within_its_bounds() -> None:
     model = ScriptedModel(block())
     with opened(model) as bank:
