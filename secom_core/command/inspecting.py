@@ -53,7 +53,8 @@ def inspect_(args: Namespace) -> None:
         show(args, listing.rows, "\n".join(listing.lines))
     if missing:
         closed = counted(missing, "closed session")
-        note(f"not in the {args.what} yet: {closed}; --make takes them in without a language model")
+        how = "" if args.settings.model else " without a language model"
+        note(f"not in the {args.what} yet: {closed}; --make takes them in{how}")
     elif not (listing.rows or args.json):
         note(f"no {args.what} yet")
 

@@ -124,9 +124,10 @@ def _remember(command: ArgumentParser) -> None:
 def _recall(command: ArgumentParser) -> None:
     add = command.add_argument
     add("query", metavar="QUERY", help="a question, or what was just said; - reads a question a line")
-    add("--token-budget", type=_number, metavar="N", help="how long the block may be; 2000 unless this or -k is given")
+    budget = "how many tokens the block may have; unless given 2000, or 4000 with -k"
+    add("--token-budget", type=_number, metavar="N", help=budget)
     add("-k", type=_number, metavar="N", help="how many memories at most")
-    add("--only-relevant", action="store_true", help="leave the rest of the block empty where less than all is needed")
+    add("--only-relevant", action="store_true", help="show only what answers, and leave the rest of the block empty")
     add("--no-history", dest="history", action="store_false", help="leave out what no longer holds")
     add("--now", type=moment, metavar="TIME", help='when the question is asked, for "last week"')
     _timezone(command, 'your time zone, for "yesterday"')
@@ -214,7 +215,7 @@ def _backup(command: ArgumentParser) -> None:
 def _serve(command: ArgumentParser) -> None:
     add = command.add_argument
     add("--mcp", action="store_true", help="serve one agent on standard input and output, and not over HTTP")
-    add("--read-only", action="store_true", help="let callers read, but for those with a token of the file")
+    add("--read-only", action="store_true", help="let callers only read; the tokens of the file keep their own rights")
     add("--host", metavar="ADDRESS", help="where to listen; 127.0.0.1 unless given")
     add("--port", metavar="N", help="the port; 8765 unless given, and 0 takes one that is free")
     _timezone(command, 'the time zone of the users, for "yesterday"')
@@ -394,5 +395,6 @@ def _json_scope(text: str) -> str:
         read = json.loads(text)
         check_scope(read if isinstance(read, list) else text)
     except (ValueError, RecursionError) as error:
-        raise argparse.ArgumentTypeError(f'a JSON list of strings, such as \'["acme", "alice"]\': {error}') from error
+        wanted = 'a JSON list of strings, such as \'["acme", "alice"]\''
+        raise argparse.ArgumentTypeError(f"{wanted}, got {shorten(text)}: {error}") from error
     return text

@@ -376,6 +376,13 @@ def test_make_makes_a_layer_and_says_what_is_missing(kept: Secom, what: str) -> 
     assert kept(*asked).err == ""
 
 
+def test_what_is_missing_is_not_said_to_be_made_without_a_model_where_one_is_configured(kept: Secom) -> None:
+    pytest.importorskip("openai", reason="the model of the command")
+    assert "--make takes them in without a language model\n" in kept("inspect", "topics", *ALICE).err
+    endpoint = ("--model", "any", "--base-url", "http://127.0.0.1:9/v1")
+    assert kept("inspect", "topics", *endpoint, *ALICE).err.endswith("; --make takes them in\n")
+
+
 @pytest.mark.slow
 def test_the_log_shows_what_answers_cited_and_changes_nothing(kept: Secom) -> None:
     assert kept("inspect", "log", *ALICE).err == "secom: no log yet\n"
@@ -719,7 +726,8 @@ def test_a_reader_that_has_seen_enough(kept: Secom) -> None:
 MISUSED = [
     (["recall", "x"], "--scope acme --scope alice"),
     (["recall", "x", "--scope", ""], "a part of a scope is not empty"),
-    (["recall", "x", "--scope-json", "alice"], "a JSON list of strings"),
+    (["recall", "x", "--scope-json", "alice"], "a JSON list of strings, such as '[\"acme\", \"alice\"]', got 'alice'"),
+    (["recall", "x", "--also", "team", *ALICE], "got 'team'"),
     (["recall", "x", "--scope-json", '"alice"'], "a JSON list of strings"),
     (["recall", "x", "--scope-json", "[]"], "a JSON list of strings"),
     (["recall", "x", "--scope", "a", "--scope-json", '["a"]'], "not allowed with"),
