@@ -27,6 +27,7 @@ from typing import Any
 
 import pytest
 
+from secom_core.filters import FIELDS, OPERATORS
 from secom_core.readers import read_messages
 
 pytestmark = pytest.mark.docs
@@ -108,6 +109,12 @@ def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytes
             left_out.append(f"line {block.line} builds on one that is left out: {error}")
     if left_out:
         pytest.skip(f"{page.name}: {'; '.join(left_out)}")
+
+
+def test_the_options_of_a_recall_name_every_field_and_operator_of_a_filter() -> None:
+    _, mark, filters = (ROOT / "docs/recall.md").read_text(encoding="utf-8").partition("\n## Filters\n")
+    assert mark
+    assert {*FIELDS, *OPERATORS, "and", "or", "not"} <= set(re.findall(r"`(\w+)`", filters.partition("\n## ")[0]))
 
 
 def test_the_pages_have_blocks() -> None:
