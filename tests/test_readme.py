@@ -89,6 +89,7 @@ def test_the_weak_kinds_are_those_that_were_measured() -> None:
         (beam["by_ability"]["event_ordering"], beam["coverage"]),
         (talk["by_category"]["open-domain"], talk["recall"]),
         (own["by_ability"]["paraphrase"], own["coverage"]),
+        (own["by_ability"]["now"], own["coverage"]),
         (talk["by_category"]["multi-hop"], talk["recall"]),
     ]
     told = [[float(row[1]), float(row[2])] for row in rows_of("What it answers badly")]
