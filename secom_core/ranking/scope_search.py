@@ -21,6 +21,7 @@ from ..protocols import Vectors
 from ..text.code import CodeAsked
 from ..text.first_or_last import end_asked
 from ..text.intents import asks_again, asks_of_replies
+from ..text.irregular import irregular_forms
 from ..text.kin_words import kin_words
 from ..text.list_items import item_asked, item_begins
 from ..text.totals import asks_in_all
@@ -331,7 +332,7 @@ class ScopeSearch:
 
     @cached_property
     def _texts(self) -> list[tuple[str, float]]:
-        return [(self.query, 1.0), *kin_words(self.query), *self.context]
+        return [(self.query, 1.0), *irregular_forms(self.query), *kin_words(self.query), *self.context]
 
     @cached_property
     def _cosines(self) -> Column:
