@@ -6,7 +6,17 @@ from typing import Final
 
 from .word_lists import word_lists
 
-STOPWORDS: Final = {
-    language: frozenset(words.split()) for language, words in word_lists(__package__, "stopwords.txt").items()
-}
+
+def _listed(file: str) -> dict[str, frozenset[str]]:
+    return {language: frozenset(words.split()) for language, words in word_lists(__package__, file).items()}
+
+
+STOPWORDS: Final = _listed("stopwords.txt")
 """The function words of each language, lower-cased."""
+
+ASKING: Final = _listed("asking.txt")
+"""More of them, which are not searched for: what asks, what helps a verb, whose something is.
+
+They are none of `STOPWORDS`, because these also tell the language of a text, and some of them ("comment", "plus") are
+content words of another.
+"""

@@ -23,7 +23,7 @@ from .han import one_way
 from .humps import with_parts
 from .kept import KEPT, Kept
 from .patterns import regex
-from .stopwords import STOPWORDS
+from .stopwords import ASKING, STOPWORDS
 
 # Scripts without spaces between words, and Hangul, whose particles stick to the nouns.
 _NGRAM: Final = (
@@ -110,6 +110,7 @@ def _pieces(text: str) -> tuple[str, ...]:
 
 
 _STOPWORDS: Final = {language: frozenset(map(_fold, listed)) for language, listed in STOPWORDS.items()}
+_ASKING: Final = {language: frozenset(map(_fold, listed)) for language, listed in ASKING.items()}
 _LANGUAGES_OF: Final[dict[str, tuple[str, ...]]] = {
     word: tuple(name for name, listed in _STOPWORDS.items() if word in listed and name not in _SCRIPTS.values())
     for word in frozenset().union(*_STOPWORDS.values())
@@ -280,17 +281,25 @@ def term_variants(
 
     Returns:
         One tuple of different terms a word (a character or bigram where `terms` gives these), in order. A word that
-        is a function word in all ``languages`` is left out, and so are those of Japanese and Korean.
+        is a function word in all ``languages`` is left out, and so are those that questions in other languages than
+        English are made of.
     """
     variants: list[tuple[str, ...]] = []
     for piece in _pieces(text):
         if _is_run(piece):
             variants += [(gram,) for gram in (_ngrams(piece) if keep_stopwords else _telling_ngrams(piece))]
-        elif found := [term for language in languages for term in _words(language, keep_stopwords)[piece]]:
-            found += [term for language in rare for term in _words(language, keep_stopwords)[piece]]
+        elif found := [term for language in languages for term in _asked_terms(piece, language, keep_stopwords)]:
+            found += [term for language in rare for term in _asked_terms(piece, language, keep_stopwords)]
             variants.append(tuple(dict.fromkeys(found)))
     # What has no content words but function words of a script without spaces is looked for by these.
     return variants or (term_variants(text, languages, keep_stopwords=True) if _NGRAM_RUN.search(text) else [])
+
+
+def _asked_terms(piece: str, language: str, keep_stopwords: bool) -> tuple[str, ...]:
+    """The terms of a word of a question; none of one that asks, or helps a verb."""
+    if not keep_stopwords and piece in _ASKING.get(language, ()):
+        return ()
+    return _words(language, keep_stopwords)[piece]
 
 
 def _telling_ngrams(run: str) -> list[str]:

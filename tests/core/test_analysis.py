@@ -183,7 +183,25 @@ def test_a_japanese_question_is_answered_by_what_it_is_about_and_not_by_how_it_i
 @pytest.mark.parametrize("text", ["The dogs were running", "东京塔 and me", "Ich weiß nicht, was das ist"])
 def test_variants_in_one_language_are_the_terms(text: str) -> None:
     language = latin_language_of(text)
-    assert [term for (term,) in term_variants(text, [language])] == terms(text)
+    assert [term for term, *_ in term_variants(text, [language])] == terms(text)
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "searched"),
+    [
+        ("german", "Welchen Roman hast du mir empfohlen?", "roman empfohl"),
+        ("german", "Wo hätten wir denn wohnen können?", "wohn"),
+        ("french", "Combien de fois suis-je allée chez le dentiste ?", "fois alle dentist"),
+        ("french", "Quelles chaussures ai-je achetées, et pourquoi celles-là ?", "chaussur achet"),
+        ("spanish", "¿Cuántas veces fui al dentista? ¿Y cómo?", "vec dentist"),
+        ("italian", "Quanti libri abbiamo già letto?", "libr lett"),
+        ("portuguese", "Quantos livros tenho?", "livr"),
+    ],
+)
+def test_what_asks_or_helps_a_verb_is_not_searched_for(language: str, question: str, searched: str) -> None:
+    assert [term for term, *_ in term_variants(question, [language])] == searched.split()
+    # Of a text, and where nothing else is asked for, they are words as others are.
+    assert len(terms(question, language=language)) > len(searched.split())
 
 
 @pytest.mark.parametrize(
