@@ -24,6 +24,7 @@ from .humps import with_parts
 from .kept import KEPT, Kept
 from .patterns import regex
 from .stopwords import ASKING, STOPWORDS
+from .verb_forms import verb_forms
 
 # Scripts without spaces between words, and Hangul, whose particles stick to the nouns.
 _NGRAM: Final = (
@@ -285,11 +286,14 @@ def term_variants(
         English are made of.
     """
     variants: list[tuple[str, ...]] = []
-    for piece in _pieces(text):
+    pieces = _pieces(text)
+    is_german = "german" in languages and (len(languages) == 1 or _latin_language(pieces) == "german")
+    for piece in pieces:
         if _is_run(piece):
             variants += [(gram,) for gram in (_ngrams(piece) if keep_stopwords else _telling_ngrams(piece))]
         elif found := [term for language in languages for term in _asked_terms(piece, language, keep_stopwords)]:
             found += [term for language in rare for term in _asked_terms(piece, language, keep_stopwords)]
+            found += [form for term in found for form in verb_forms(term)] if is_german else []
             variants.append(tuple(dict.fromkeys(found)))
     # What has no content words but function words of a script without spaces is looked for by these.
     return variants or (term_variants(text, languages, keep_stopwords=True) if _NGRAM_RUN.search(text) else [])

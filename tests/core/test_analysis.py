@@ -204,6 +204,25 @@ def test_what_asks_or_helps_a_verb_is_not_searched_for(language: str, question: 
     assert len(terms(question, language=language)) > len(searched.split())
 
 
+def test_a_question_in_german_finds_the_verb_in_another_tense() -> None:
+    assert {"wohn", "wohnt"} < set(term_variants("Wo habe ich früher gewohnt?", ["german"])[-1])
+    assert "gearbeit" in term_variants("Wo arbeite ich?", ["german"])[0]
+    assert "les" in term_variants("Was habe ich ausgelesen?", ["german"])[-1]
+    # A short word with a "t" at its end is another one, and so is a word of another language.
+    assert "gas" not in term_variants("Wer war der Gast?", ["german"])[0]
+    assert term_variants("Where did we start?", ["english", "german"])[-1] == ("start",)
+
+
+def test_where_one_lived_is_found_where_one_said_that_one_lives() -> None:
+    chat = ["Ich wohne in Bremen, im dritten Stock.", "Letzte Woche habe ich einen Stuhl gebaut."]
+    chat += [f"Ich habe heute früher {done}." for done in ("gefrühstückt", "Schluss gemacht", "geduscht", "gegessen")]
+    with MemoryBank.open() as bank:
+        for number, said in enumerate(chat):
+            bank.remember(("acme", "ann"), [("user", said), ("assistant", "Gut.")], session=str(number), close=True)
+        found = bank.recall(("acme", "ann"), "Wo habe ich früher gewohnt?", k=1)
+        assert "Bremen" in found.hits[0].turns[0].messages[0].text
+
+
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [("", 0), ("Hi!", 2), ("东京塔", 3), ("memory", 1), ("memories", 2), ("a b\nc", 3), ("हिन्दी", 1)],
