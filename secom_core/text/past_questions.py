@@ -33,25 +33,32 @@ _PAST_VERB: Final = (
     r"|wrote|became|felt|hurt)"
 )
 _SPANISH: Final = r"(?:qué|cuál(?:es)?|quién(?:es)?|dónde|adónde|cuándo|cuánt[oa]s?|cómo)"
-_SPANISH_PAST: Final = r"(?:he|has|ha|hemos|han|fue|fui|fuimos|\w+(?:é|ó|imos|amos|aron|ieron|aste|iste))"
+_SPANISH_PAST: Final = (
+    r"(?:he|has|ha|hemos|han|fue|fui|fuimos|vi|vio|di|dio|hi[cz][eo]|(?:\w*(?:uv|pus|dij|traj|quis)|pud|sup|vin)[eo]"
+    r"|\w+(?:é|ó|imos|amos|aron|ieron|aste|iste|aba[ns]?|ábamos|ía[ns]?|íamos)|era[ns]?|éramos|iba[ns]?"
+    r"|(?!(?:aquí|ahí|allí|así)\b)\w\w+í)"
+)
 _FRENCH: Final = r"(?:qu'|que |quoi|quel|qui|où|quand|combien|comment)"
-_FRENCH_PAST: Final = r"(?:ai|as|avons|avez|suis|sommes|ont|est allés?|était|étaient|s'est|a \w+(?:é|i|u|is|it)e?s?)"
+_FRENCH_PAST: Final = (
+    r"(?:ai|as|avons|avez|suis|sommes|ont|est allés?|étai(?:s|t|ent)|étions|s'est|a \w+(?:é|i|u|is|it)e?s?)"
+)
 # Syllables that end in the ㅆ of the past; 겠 is of the future, and 있 of the present.
 _KOREAN_PAST: Final = "".join(map(chr, range(0xAC14, 0xD7A4, 28))).replace("겠", "").replace("있", "")
 _ASKS: Final = wording(
     rf"""
     (?:did|have|has|had|was|were|haven't|hasn't|didn't|weren't|wasn't) {_SUBJECTS}
     {_WERE} (?:\w+ )?{_WHOM}
-    (?:ai|avons|as|avez|a|suis|sommes|ont|était|étaient)-(?:je|nous|tu|vous|t-on|t-il|t-elle|on|ils|elles)
+    (?:ai|avons|as|avez|a|suis|sommes|ont|étai(?:s|t|ent)|étions)-(?:je|nous|tu|vous|t-on|t-il|t-elle|on|ils|elles)
     """,
     anywhere=rf"""
     {_BEFORE_WHO}(?:who|whom|whose|what|which)(?: \S+){{0,4}} {_PAST_VERB}\b
     ^\W*(?:und |aber |also )?{_W_WORD}\b.*\b{_WERE}\b
     ^\W*(?:y |pero )?(?:[aà] |con |de |en |por |para )?{_SPANISH}\b.*\b{_SPANISH_PAST}\b
     ^\W*(?:et |mais )?(?:à |avec |de |d'|en |dans |chez |pour |par )?{_FRENCH}.*\b{_FRENCH_PAST}\b
+    (?:去年|前年|昨|上个?(?:月|周|星期)).*(?:什么|哪|谁|几|多少|啥|怎么)
     (?:什么|哪|谁|几|多少|啥).*(?:了|过)|(?:了|过).*(?:什么|哪|谁|几|多少|啥|吗)
-    (?:何|なに|どこ|誰|だれ|いつ|どの|どんな|いくつ|どれ).*(?:まし)?た(?:の|ん|っけ)?(?:ですか|でしたか|だろう|か)?\W*$|ましたか
-    (?:뭐|뭘|무엇|무슨|어디|누구|누가|언제|어떤|어느|몇).*[{_KOREAN_PAST}]
+    (?:何|なに|どこ|誰|だれ|いつ|どの|どんな|いく[つら]|どれ|なぜ|なんで|どう).*(?:た|んだ)(?:の|ん|っけ)?(?:ですか|でしたか|だろう|か)?\W*$|ましたか
+    (?:뭐|뭘|무엇|무슨|어디|누구|누가|언제|어떤|어느|몇|얼마|왜|어떻게).*[{_KOREAN_PAST}]
     """,
 ).search
 _FOLLOWS: Final = wording(

@@ -24,6 +24,7 @@ ASKED = {
         最近三个月我买了什么？
         この3か月で何を買いましたか？
         최근 3개월 동안 뭘 샀어요?
+        지난 석 달 동안 얼마나 썼지?
         """,
     ("2026-05-06", "2026-05-20"): "Have I joined anything in the past two weeks?",
     ("2026-03-21", "2026-05-20"): """
@@ -35,6 +36,9 @@ ASKED = {
         最近我买了什么？
         最近何を買いましたか？
         요즘 뭘 샀어요?
+        最近いくら使った？
+        最近何を読んだ？
+        최근에 왜 피곤했지?
         """,
     ("2026-04-19", "2026-05-20"): "What did I buy over the past month?",
     ("2026-04-08", "2026-05-20"): "Was habe ich in den letzten Wochen gekauft?",
@@ -44,10 +48,18 @@ ASKED = {
         ¿Dónde estuvimos el verano pasado?
         Où sommes-nous allés l'été dernier ?
         去年夏天我们去了哪里？
+        我去年夏天为什么去医院？
+        去年の夏、なぜ引っ越したの？
+        지난여름에 왜 병원에 갔지?
+        ¿Dónde estaba el verano pasado?
+        ¿Por qué tuve que ir al médico el verano pasado?
+        Où étais-je l'été dernier ?
         """,
     ("2026-05-16", "2026-05-17"): """
         What did I eat on the weekend?
         Was habe ich am Wochenende gemacht?
+        ¿Qué comí el fin de semana?
+        ¿Qué hice el fin de semana pasado?
         """,
     ("2026-03-01", "2026-03-31"): "三月份我在家装修了什么？",
 }
