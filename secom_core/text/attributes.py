@@ -29,7 +29,7 @@ _SIGNS: Final = signs(
     |eat|vegan|vegetarian|diet|food|heiß|heiss|alt bin|wohne|lebe|beruf|arbeit|esse|llamo|nombre|años|edad|vivo|trabajo
     |profesión|dedico|alérgi|comer|appelle|nom|âge|habite|vis|travail|métier|boulot|mang|chiamo|chamo|nome|anni|età|anos|idade|abito|moro|lavor|mestiere|occupo|trabalh
     |emprego|profiss|vida|vita|évit|evit|alergi|celíac|dans la vie|叫|名|多大|岁|几岁|歳|住|工作|上班|职业
-    |做什么|仕事|職業|働|过敏|吃|アレルギー|食べ|이름|몇 살|나이|살|직업|일|알레르기|먹"""
+    |做什么|家在|仕事|職業|働|家は|过敏|吃|アレルギー|食べ|이름|몇 살|나이|살|직업|일|집|알레르기|먹"""
 )
 _LEAD: Final = (
     r"^\W*(?:(?:and|so|ok|okay|hi|hello|hey|please|by the way|btw|wait|und|bitte|hallo|y|et|e|sag mal|dis-moi|dime"
@@ -124,8 +124,9 @@ _ASKED: Final = {
             onde (?:é que )?(?:eu )?(?:moro|vivo)|em que (?:cidade|país) (?:eu )?(?:moro|vivo)
             """,
             r"""
-            我(?:现在)?住在?(?:哪|什么)|我家在哪|(?:私|僕|俺)は?(?:今)?どこに住
-            (?:나|내가|저|제가) ?(?:지금 )?어디에? ?(?:살|사)
+            我(?:现在)?住在?(?:哪|什么)|我家在哪|(?:私|僕|俺)は?(?:今)?どこに住|^(?:今は?)?どこに住んで(?:い?る|い?た)?っけ
+            (?:私|僕|俺)の家は?どこ|(?:(?:나|저)는?|내가|제가) ?(?:지금 )?어디에?서? ?(?:살|사)
+            (?:내|우리|제) 집(?:이|은)? ?어디
             """,
         ),
         "job": (
@@ -139,7 +140,8 @@ _ASKED: Final = {
             (?:¿ ?)?d[óo]nde trabajo|(?:¿ ?)?(?:de|en) qu[ée] trabajo|(?:¿ ?)?a qu[ée] me dedico
             (?:¿ ?)?cu[áa]l es mi (?:trabajo|profesión)
             où (?:est-ce que )?je travaille|je travaille où|quel est mon (?:métier|travail|boulot)
-            que fais-je dans la vie|je fais quoi (?:dans la vie|comme (?:métier|travail|boulot))
+            que fais-je dans la vie|qu'est-ce que je fais dans la vie|was bin ich von beruf
+            je fais quoi (?:dans la vie|comme (?:métier|travail|boulot))
             c'est quoi mon (?:métier|travail|boulot)
             (?:dove|per chi|in che cosa) lavoro|che lavoro faccio|(?:qual è )?il mio (?:lavoro|mestiere)
             (?:che )?cosa faccio (?:nella vita|di lavoro|per lavoro)|di (?:che )?cosa mi occupo
@@ -148,7 +150,8 @@ _ASKED: Final = {
             """,
             r"""
             我(?:现在)?在(?:哪|什么).{0,4}(?:工作|上班)|我是?做什么(?:工作)?的?|我的(?:工作|职业)是什么
-            (?:私|僕|俺)の(?:仕事|職業)は(?:何|なん)|(?:私|僕|俺)は?どこで働|(?:내|제) 직업|(?:내가|제가) 어디에?서 일
+            (?:私|僕|俺)の(?:仕事|職業)は(?:何|なん)|(?:私|僕|俺)は?どこで働
+            (?:私|僕|俺)は?何の仕事を|(?:나|내|저|제) 직업|(?:(?:나|저)는?|내가|제가) (?:어디에?서|무슨) 일
             """,
         ),
         "diet": (
@@ -172,16 +175,17 @@ _ASKED: Final = {
             à quoi (?:est-ce que )?(?:suis-je|je suis) allergique|je suis allergique à quoi
             qu'est-ce que je (?:ne )?(?:peux pas|dois (?:pas|éviter de)) manger
             quels aliments (?:dois-je|je dois) éviter
-            (?:est-ce que )?(?:ai-je|j'ai) des allergies|(?:quelles sont )?mes allergies
+            (?:est-ce que )?(?:ai-je|j'ai) (?:des|quelles) allergies|(?:quelles sont )?mes allergies
             a (?:che )?cosa sono allergic[oa]|(?:che )?cosa (?:non posso|devo evitare(?: di)?) ?mangiare
             (?:che )?cosa devo evitare|(?:che )?allergie ho|ho (?:delle |qualche )?allergi[ae]|sono (?:celiac|vegan)[oa]
             a qu[eê] (?:eu )?sou alérgic[oa]|(?:eu )?sou alérgic[oa] a qu[eê]|(?:o )?que (?:eu )?não posso comer
             (?:o )?que (?:eu )?(?:preciso|devo|tenho que) evitar(?: comer)?|(?:eu )?tenho (?:alguma )?alergias?
             """,
             r"""
-            我对(?:什么|哪些).{0,4}过敏|我不能吃(?:什么|哪些)|我(?:有)?什么(?:忌口|过敏)|我吃素吗
+            我对(?:什么|哪些).{0,4}过敏|我不能吃(?:什么|哪些)|我有(?:什么|哪些)不能吃|我(?:有)?什么(?:忌口|过敏)|我吃素吗
             (?:私|僕|俺)(?:は|の)(?:何の)?アレルギー(?:は|が)?(?:何|なん|あ)|(?:私|僕|俺)が?食べられない
-            (?:내|제)?가? ?(?:무슨|어떤) 알레르기
+            ^何の?アレルギー|(?:私|僕|俺)は何の?アレルギー|(?:내|제)?가? ?(?:무슨|어떤|뭐에|무엇에) 알레르기
+            ^(?:(?:나|저)는?|내가|제가) (?:알레르기|못 먹는)
             """,
         ),
     }.items()
@@ -196,13 +200,16 @@ _SAID: Final = {
         it's me,? {_NAME}
         ich hei(?:ß|ss)e|mein name ist|nenne? mich|ich bin {_NAME}(?=[,.!(]| und\b|$)
         me llamo|mi nombre es|llám[ae]me|je m'appelle|mon nom est|appelle[sz]?-moi
+        soy {_NAME}(?=[,.!]| y\b|$)|moi,? c'est {_NAME}
         mi chiamo|il mio nome è|chiamami|meu nome é|me chamo|me chame|mi nombre
         {spoken_selves.NAME}
         """,
         anywhere=rf"""
         {spoken_selves.NAME_IN_SIGNS}
-        我叫|我姓|我的名字|叫我|称呼我|(?:私|僕|俺)の名前|と(?:申し|言い)ます|(?:と|って)呼んで
+        我叫|我姓|我的名字|叫我|称呼我|(?:私|僕|俺)の名前|と(?:申し|言い|いい)ます|(?:と|って)呼んで
+        (?:^|[。、！\n])(?:私は|僕は)?[ァ-ヺー]{{2,8}}です(?=[。、！\n]|$)
         (?:제|내) 이름은|라고 (?:합니다|해요|불러)
+        (?:저는|나는|전|난) (?!처음|혼자|찬성|반대|진심|최고|채식)[가-힣]{{1,3}}[^사원자관생\s](?:예요|이에요|입니다)
         """,
     ),
     "age": wording(
@@ -213,7 +220,7 @@ _SAID: Final = {
         ho \d+ anni|tenho \d+ anos
         """,
         anywhere=rf"""
-        我(?:今年|现在)[\d一二三四五六七八九十]|\d岁|\d(?:歳|才)|\d\s?살|{spoken_selves.AGE_IN_SIGNS}
+        我(?:今年|现在)[\d一二三四五六七八九十]|\d岁|\d(?:歳|才)|(?:\d|[열물무른흔쉰순][가-힣]{{0,2}})\s?살|{spoken_selves.AGE_IN_SIGNS}
         """,
     ),
     "birthday": wording(births.TOLD, anywhere=births.TOLD_ANYWHERE),
@@ -221,26 +228,33 @@ _SAID: Final = {
         rf"""
         {OWN_HOME}
         (?:I|we)(?:'m| am|'re| are|'ve| have)? (?:\w+ )?(?:live|living|moved) (?:in|to|into|near|at)|we moved
+        j'(?:habite {_NAME}|ai emménagé)|install(?:er|ée?s?) (?:à|en|au|dans)
         (?:wohnen?|leben?) (?:ich|wir)|(?:ich|wir) (?:wohnen?|leben?)|\w*gezogen|(?:vivo|vivimos) en
         (?:j'habite|je vis|nous habitons|on habite|on vit|nous vivons) (?:\w+ )?(?:à|en|au|dans)|déménagé
         (?:me|nos) (?:he |hemos )?(?:mudado|mudé|mudamos)|(?:mi sono|ci siamo) trasferit\w+
         (?:viviamo|abito|abitiamo) \w+
         vivo (?:\w+ )?(?:a|ad|em|no|na)|(?:moro|moramos|vivemos) (?:\w+ )?(?:em|no|na)|(?:me mudei|nos mudamos|se mudou)
         """,
-        anywhere=r"我(?:现在)?住|家住|搬(?:到|去)|に住んで|に引っ?越し|에 살",
+        anywhere=r"""
+        我(?:现在)?(?:住|在.{1,6}住(?![了过院]))|家住|搬(?:到|去|家)|に住んで|で.{0,4}暮らし|に引っ?越し
+        에서? 살(?:아|고|죠|던)|로 이사\s?(?:했|왔|갔)
+        """,
     ),
     "job": wording(
         rf"""
         I(?:'m| am)? (?:(?:now|just|recently|currently|still) )?(?:work|working|teach) (?:at|as|for|in|with)|my job
         {TRADES}
         I(?:'m| am) an? (?!(?:bit|little|lot|couple|few|big|huge|vegan|vegetarian|fan)\b)(?:\w+[\s-]){{0,3}}\w+
-        (?:ich arbeite|arbeite ich)|mein (?:job|beruf)|ich bin (?-i:[A-ZÄÖÜ]\w+)(?: in| bei| an)
+        (?:ich arbeite|arbeite ich)|mein (?:job|beruf)|ich bin (?-i:[A-ZÄÖÜ]\w+)(?: in| bei| an| auf| im| am)
         trabajo (?:en|de|como|para)|je travaille|lavoro (?:\w+ )?(?:in|come|da|per|presso)
         trabalho (?:\w+ )?(?:em|no|na|como|com|para|numa?)
         """,
         anywhere=r"""
-        我在.{1,12}(?:工作|上班)|我是(?:一名|一个|个|做)|で働いて|に勤めて
-        (?:私|僕|俺)は.{0,12}(?:師|員|者|家|士|医|職)(?:です|だ)|에서 일
+        我在.{1,12}(?:工作|上班)|我是(?:一名|一个|个|做)|として働|で働いて|に勤めて
+        (?:我|我叫[^，。]{1,6}[，,])是[^，。]{0,12}(?:师|员|士|医生|会计|经理|司机|老板|教授|学生|工人)(?=[，。,.!！]|$)
+        (?:私|僕|俺)は.{0,12}(?:師|員|者|家|士|医|職)(?:です|だ)|(?:^|[。、！\n])[^。、！はが]{1,12}(?:師|員|士)(?:です|で、)
+        (?:에서 .{0,8}|로 )일(?:해|하고|합)
+        (?:저는|나는|전|난) (?:[가-힣]+ ){0,3}[가-힣]{1,5}[사원자관생](?:예요|이에요|입니다|이고)
         """,
     ),
     "diet": wording(
@@ -255,7 +269,7 @@ _SAID: Final = {
         """,
         anywhere=r"""
         过敏|不耐|素食|吃素|我不(?:吃|喝)|アレルギー|ベジタリアン|(?:食べられ|飲め)(?:ない|ません)|알레르기
-        채식|(?:못|안) 먹
+        채식|(?:못|안) (?:먹|마[셔시])
         """,
     ),
 }

@@ -93,7 +93,7 @@ FACT: Final = (
         """me llamo|mi nombre|vivo|vivimos|trabajo|nací|tengo|mi es|mi mu|mi ma|mi no|mi hi|mi pa|mi he|mi pe|mi ga
         |mi cu|mi je|soy|mudad|mudé|mudamos|cumplo|m'appelle|m’appelle|mon no|mon ma|mon co|mon fi|mon p|mon fr
         |mon ch|mon an|ma fe|ma co|ma fi|ma m|ma s|ma ch|habit|je vis|je trav|j'ai|j’ai|je suis|je viens|on vit
-        |nous viv|déménag|on a dé|mi chiamo|il mio|mio m|mio c|mio f|mio p|mia m|mia s|mia f|mia g|mia c|viviamo
+        |nous viv|déménag|emménag|on a dé|mi chiamo|il mio|mio m|mio c|mio f|mio p|mia m|mia s|mia f|mia g|mia c|viviamo
         |abito|abitiamo|lavoro|figli|fratell|sorell|anni|sono|faccio|trasferit|meu n|meu m|meu f|meu p|meu i|meu c
         |meu g|meu a|minha|me chamo|moro|moramos|vivemos|trabalho|tenho|sou |me mudei|nos mudamos|se mudou"""
     ),
@@ -105,7 +105,7 @@ FACT: Final = (
         (?:me|nos) (?:he |hemos )?(?:mudado|mudé|mudamos)
         mi (?:espos[oa]|mujer|marido|novi[oa]|hij[oa]|madre|padre|herman[oa]|perr[oa]|gat[oa]|cumpleaños|jef[ea]|pareja)
         je m'appelle|mon nom est|j'habite|je (?:vis|travaille) (?:\w+ )?(?:à|en|au|chez|pour|comme|dans)|j'ai \d+ ans
-        (?:on|nous) (?:habite|habitons|vit|vivons) |(?:j'ai|on a|nous avons) déménagé
+        (?:on|nous) (?:habite|habitons|vit|vivons) |(?:j'ai|on a|nous avons) (?:dé|em)ménagé
         je viens (?:de |du |d')(?-i:[A-ZÉ])\w+
         j'ai (?:\w+ ){{0,2}}(?:enfants?|fils|filles?|frères?|sœurs?)
         m(?:on|a) (?:femme|mari|copain|copine|fils|fille|mère|père|frère|sœur|chien|chat|anniversaire|chef|compagn\w+)

@@ -30,16 +30,21 @@ ASKED: dict[Attribute, str] = {
     "home": """
         Dove vivo?|Dove abito adesso?|In che città vivo?|Onde eu moro?|Em que cidade eu moro?
         Where do I live?|Where do I live now?|Do you know where I live?|Which city do I live in?|Wo wohne ich?
-        ¿Dónde vivo?|Où est-ce que j'habite ?|我住在哪里？|私はどこに住んでいますか？|제가 어디에 살죠?""",
+        ¿Dónde vivo?|Où est-ce que j'habite ?|我住在哪里？|私はどこに住んでいますか？|제가 어디에 살죠?
+        我家在哪儿？|今どこに住んでるっけ？|私の家はどこ？|저는 지금 어디에 살고 있나요?|내 집이 어디야?""",
     "job": """
         Dove lavoro?|Che lavoro faccio?|Qual é o meu trabalho?|O que eu faço da vida?|Je fais quoi dans la vie ?
         What do I do for a living?|Where do I work?|What's my job?|Wo arbeite ich?|Was ist mein Beruf?|¿Dónde trabajo?
-        Où est-ce que je travaille ?|我在哪里工作？|私の仕事は何ですか？|제 직업이 뭐예요?""",
+        Où est-ce que je travaille ?|我在哪里工作？|私の仕事は何ですか？|제 직업이 뭐예요?
+        Qu'est-ce que je fais dans la vie ?|Was bin ich von Beruf?|私は何の仕事をしていますか？|나 직업이 뭐야?
+        내가 무슨 일을 하지?""",
     "diet": """
         A cosa sono allergica?|Ho delle allergie?|Cosa non posso mangiare?|A que sou alérgica?|Tenho alguma alergia?
         ¿Qué alimentos debo evitar?|¿Soy celíaca?|Quels aliments dois-je éviter ?|What foods should I avoid?
         What am I allergic to?|Do I have any allergies?|What can't I eat?|Am I vegetarian?|Wogegen bin ich allergisch?
-        ¿A qué soy alérgica?|À quoi suis-je allergique ?|我对什么过敏？|私は何のアレルギーがありますか？""",
+        ¿A qué soy alérgica?|À quoi suis-je allergique ?|我对什么过敏？|私は何のアレルギーがありますか？
+        J'ai quelles allergies ?|我有什么不能吃的？|何のアレルギーがあるっけ？|내가 뭐에 알레르기 있지?
+        나 알레르기 있어?""",
 }
 
 OF_SOMETHING_ELSE = """
@@ -50,16 +55,18 @@ OF_SOMETHING_ELSE = """
     Qual è il nome del mio cane?|Onde minha irmã mora?|What should I avoid on the road?
     Come mi chiamo se cambio cognome?|When is my sister's birthday?|When was my son born?
     Wann hat mein Bruder Geburtstag?|My birthday is on 12 May.|Quand est née ma fille ?
+    妹はどこに住んでる？|내 동생 집이 어디야?|우리 언니는 무슨 일을 하지?|我妈妈有什么不能吃的？
     Was schenke ich meiner Mutter zum Geburtstag?
     """
 
 TOLD: dict[Attribute, str] = {
     "name": """
         Hi! I'm Katrin, I bought a house.|call me Kat|My name is Kim|我叫李明。|私の名前は花子です。|Mi chiamo Giulia.
-        Meu nome é Beatriz.""",
+        Meu nome é Beatriz.|Soy Elena, de Vigo.|Moi c'est Inès.|エレナです。よろしく。|私はエレナといいます。
+        저는 엘레나예요.""",
     "age": """
         I'm 34|I turned 35|I am 34 years old.|Ich bin 42 Jahre alt.|Tengo 34 años|J'ai 34 ans.|我今年三十岁。
-        Ho 34 anni.|Tenho 34 anos.""",
+        Ho 34 anni.|Tenho 34 anos.|저는 서른네 살이에요.""",
     "birthday": """
         i'm nina, born on 12 may 1994|I was born in 1988.|My birthday is the 3rd of July|my bday is in march
         Ich habe am 5. Mai Geburtstag|Ich bin am 5. Mai 1990 geboren.|Mi cumpleaños es el 4 de junio|Nací el 3 de abril
@@ -67,13 +74,18 @@ TOLD: dict[Attribute, str] = {
         我是1994年5月出生的。|私の誕生日は5月3日です。|1990年に生まれました。|제 생일은 5월 3일이에요.""",
     "home": """
         I moved to Ghent|we live in Rome|Ich wohne in Graz|Vivo en Sevilla|J'habite à Lyon|我住在杭州。
-        On habite à Rennes|Ci siamo trasferiti a Genova|Moro em Curitiba""",
+        J'habite Rennes.|J'ai emménagé à Lille.|我搬家了，现在在上海。|大阪で一人暮らしをしています。
+        부산으로 이사 왔어요.
+        부산에서 살고 있어요.|On habite à Rennes|Ci siamo trasferiti a Genova|Moro em Curitiba""",
     "job": """
         I work at Meridian|I'm a nurse|Ich arbeite bei BMW|Trabajo en Seat|我在一家医院工作。|銀行で働いています。
-        Soy enfermera|Je suis infirmière|Faccio l'infermiera|Lavoro in banca|Trabalho em uma clínica""",
+        Ich bin Krankenschwester auf der Kinderstation|我是儿科病房的护士。|我叫李明，是一家公司的会计。
+        小児病棟の看護師です。|エンジニアとして働いています。|저는 소아과 간호사예요.|저는 회계사로 일해요.
+        은행에서 개발자로 일하고 있어요.|Soy enfermera|Je suis infirmière
+        Faccio l'infermiera|Lavoro in banca|Trabalho em uma clínica""",
     "diet": """
         I'm vegetarian|I'm allergic to nuts|Ich bin Vegetarierin|我对花生过敏。|I don't eat pork|Non mangio carne
-        Não como carne""",
+        Não como carne|우유를 못 마셔요.""",
 }
 
 LONG = "Write the name of each milestone down, and name who lives with the work, the age and the job of each. " * 15
@@ -98,6 +110,15 @@ def test_what_is_told_of_oneself(attribute: Attribute) -> None:
     assert [each for each in several(TOLD[attribute]) if not tells_attribute(each, attribute)] == []
 
 
+def test_what_looks_like_it_tells_nothing() -> None:
+    assert not tells_attribute("큰 서점에서 일본 소설을 샀어요.", "job")
+    assert not tells_attribute("내일 마트에서 살 거예요.", "home")
+    assert not tells_attribute("我在酒店住了两晚。", "home")
+    assert not tells_attribute("저는 간호사예요.", "name")
+    assert not tells_attribute("저는 처음이에요.", "name")
+    assert not tells_attribute("姉の夫は看護師です。", "job")
+
+
 def test_what_somebody_else_says_tells_nothing() -> None:
     assert not tells_attribute("My boss said 'I live in Rome'.", "home")
     assert not tells_attribute("My daughter was born on 5 May.", "birthday")
@@ -109,6 +130,9 @@ def test_what_somebody_else_says_tells_nothing() -> None:
     [
         ("Hi! I'm Katrin, nice to meet you.", "What's my name again?", "Katrin"),
         ("We moved to Ghent.", "Where do I live?", "Ghent"),
+        ("강릉으로 이사했어요!", "내가 어디 살지?", "강릉"),
+        ("저는 소아과 간호사예요.", "제 직업이 뭐예요?", "간호사"),
+        ("エレナです。小児病棟の看護師です。", "私の仕事は何？", "看護師"),
         ("We signed the lease for a small flat in Lerwick.", "Where do I live?", "Lerwick"),
         ("I just turned 35!", "How old am I?", "35"),
         ("i'm nina, born on 12 may 1994", "when's my birthday?", "12 may"),
