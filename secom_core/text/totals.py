@@ -1,6 +1,6 @@
 """Questions that are answered by what a user told over many turns: how many, how much, how often, which ones.
 
-Rules for English, German and Chinese.
+Rules for English, German, Chinese, Spanish, French, Italian, Portuguese, Japanese and Korean.
 """
 
 from __future__ import annotations
@@ -16,13 +16,38 @@ _LONGEST: Final = 300
 
 _SIGNS: Final = signs(
     "how |which|what|where|list|name|all |who|wie|welche|nenn|alle|überall|几|多少|哪些|一共|总共|共计|累计|列出"
+    "|cuánt|cuál|qué |dónde|quién|todos|todas|enum|combien|quel|qu'|qu’|où |tous|toutes|quant|quali|cosa|dove|chi |tutt"
+    "|quais|que |onde|何|いくら|いくつ|どんな|全部|合計|すべて|몇|얼마|어떤|무슨|뭘|뭐|전부|모두"
 )
 _TIME: Final = r"(?:\w+ )?(?:days|weeks|months|hours|minutes|time|tage|wochen|monate|stunden|zeit)"
 _APART: Final = r"(?:between|passed|until|left|since|zwischen|vergangen|bis|seit)"
 _SEVERAL: Final = r"(?:\w+(?<!s)s|people|children)"
 _DONE: Final = r"(?:\w+ed|gave|told|sent|said|paid|cost|made|let|left|took|brought|lent|wrote|hurt)"
+_SPANISH: Final = (
+    r"(?:he|hemos|fui|fuimos|hice|tuve|\w+(?:é|amos|imos)|\w\w+í|(?:me|nos) (?:ha|han|\w+(?:ó|aron|ieron)))"
+)
+_FRENCH: Final = r"(?:(?:ai|suis)-je|(?:avons|sommes)-nous|a-t-on|(?:est-ce que? )?(?:j'ai|je suis|nous avons|on a))"
+_ITALIAN: Final = r"(?:ho|abbiamo|sono|siamo|mi|ci|mi[oae]|miei|nostr[oaie])"
+_PORTUGUESE: Final = r"(?:eu|nós|tenho|temos|fui|fomos|\w+(?:ei|amos|emos|imos)|me|nos|meus?|minhas?|noss[oa]s?)"
+_SPAN: Final = (
+    r"(?: de)? (?:tiempo|temps|tempo)\b.{0,40}\b(?:entre|desde|depuis|hasta|jusqu|pas|falta|queda|reste|da|fa|há)"
+)
+_COUNTER: Final = "[回冊個本人度枚軒社匹杯件台]"
 _IN_ALL: Final = wording(
     rf"""
+    cuánt[oa]s?(?!{_SPAN})\b.{{0,120}}\b(?:{_SPANISH}|tengo|tenemos|mis?|nuestr[oa]s?)
+    (?:qué|cuáles) \w+s (?:\w+ ){{0,3}}?{_SPANISH}
+    (?:qué|dónde|quién(?:es)?) (?:he|hemos) \w+|(?:cuáles|quiénes) de (?:mis|nuestr[oa]s)
+    tod[oa]s (?:mis|nuestr[oa]s|l[oa]s \w+ (?:\w+ )?que {_SPANISH})|(?:enumera|lista)\b.{{0,30}}\b(?:mis|nuestr[oa]s)
+    combien(?!{_SPAN})\b.{{0,120}}\b(?:{_FRENCH}|m'a|m'ont|nous (?:a|ont)|mes|nos)
+    quel(?:le)?s (?:\w+ ){{1,4}}?{_FRENCH}
+    (?:qu'est-ce que? (?:j'ai|nous avons|on a)|(?:qu'|où |à qui |chez qui )(?:ai-je|avons-nous)) \w+
+    lesquel(?:le)?s de (?:mes|nos)|tou(?:s|tes) (?:mes|nos|les \w+ (?:\w+ )?que {_FRENCH})
+    (?:énumère|cite|nomme|liste)\b.{{0,30}}\b(?:mes|nos)
+    quant[oaie](?!{_SPAN})\b.{{0,120}}\b{_ITALIAN}|quali (?:\w+ ){{1,3}}?{_ITALIAN}|(?:cosa|dove|chi) (?:ho|abbiamo) \w+
+    tutt[ei] (?:i miei|le mie|i nostri|le nostre|(?:gli|le|i) \w+ che {_ITALIAN})
+    quant[oa]s?(?!{_SPAN})\b.{{0,120}}\b{_PORTUGUESE}|(?:quais|que) \w+s (?:\w+ ){{0,2}}?{_PORTUGUESE}
+    o que (?:eu )?(?:já )?\w{{2,}}ei|tod[oa]s (?:[oa]s )?(?:meus|minhas|noss[oa]s|\w+ que {_PORTUGUESE})
     how (?:many|often|much)(?! {_TIME}\b.{{0,40}}\b{_APART}\b)\b.{{0,120}}\b(?:I|we|my|our|me|us)
     (?:which|what) (?:\w+ ){{0,2}}{_SEVERAL} (?:\w+ ){{0,4}}(?:have|did|had|am|are|were) (?:I|we)
     (?:list|name|enumerate) (?:\w+ ){{0,3}}(?:all|every|each|my|our)|all (?:of )?(?:my|our|the \w+(?: \w+)? (?:I|we))
@@ -38,10 +63,22 @@ _IN_ALL: Final = wording(
     (?:wo|wohin)\b.{{0,40}}\b(?:ich|wir) (?:schon )?überall
     (?:liste|nenne?|zähle?)\b.{{0,30}}\b(?:alle|meine?|unsere?)|alle (?:meine|unsere|\w+,? die (?:ich|wir))
     """,
-    anywhere="我.{0,30}(?:几|多少|哪些|一共|总共|共计|累计)|(?:一共|总共|共计|累计).{0,30}我|列出.{0,10}(?:我|所有)",
+    anywhere=rf"""
+    我.{{0,30}}(?:几|多少|哪些|一共|总共|共计|累计)|(?:一共|总共|共计|累计).{{0,30}}我|列出.{{0,10}}(?:我|所有)
+    (?:何{_COUNTER}|いくら(?!でし|だっ)|いくつ|どんな).{{0,30}}(?:た|んだ)(?:か|っけ|の|んですか|でしょう)?\W*$
+    (?:私|僕|俺)(?:は|が).{{0,20}}(?:何を|何{_COUNTER}|どんな).{{0,20}}(?:た|んだ|て(?:い|る))
+    (?:全部|合計|すべて|これまで|今まで).{{0,30}}(?:何{_COUNTER}|何を|いくら|いくつ|どんな)
+    (?:내가|제가|나는|저는|우리가|우리는|지금까지|그동안).{{0,40}}(?:몇|얼마|어떤|무슨|뭐가|뭘|뭐를)
+    (?:몇 ?(?:번|권|개|명|곳|마리|군데|잔|편)|얼마나?).{{0,20}}(?:[갔샀썼했봤왔었았렸졌]|읽은)
+    (?:전부|모두|다 합쳐).{{0,20}}(?:몇|얼마)|(?:내|제|우리) .{{1,20}}(?:전부|모두|다) (?:말해|알려|적어)
+    """,
 ).search
 _OF_QUESTIONS: Final = wording(
-    r"(?:ask(?:ed|ing)?|questions?|gefragt|fragen?)(?! (?:him|her|them|for (?:a|the|my))\b)", anywhere="问"
+    r"""
+    (?:ask(?:ed|ing)?|questions?|gefragt|fragen?)(?! (?:him|her|them|for (?:a|the|my))\b)
+    pregunt\w+|demandée?s?|domand\w+|chiest\w+|pergunt\w+
+    """,
+    anywhere="问|質問|聞い|물어|질문",
 ).search
 """What is asked about that a question of the user may be, or end in."""
 
@@ -52,7 +89,12 @@ _PERHAPS: Final = wording(
 )
 """How one asks of anybody, oneself included: "How do I oil a chain?"."""
 _SELF: Final = wording(
-    "I|my|mine|myself|me|we|our|ours|us|ich|mein[a-z]*|mir|mich|wir|unser[a-z]*|uns", anywhere="我"
+    r"""
+    I|my|mine|myself|me|we|our|ours|us|ich|mein[a-z]*|mir|mich|wir|unser[a-z]*|uns
+    yo|mis?|mí|conmigo|nosotr[oa]s|nos|nuestr[oa]s?|he|hemos|je|j|moi|m|mon|ma|mes|notre|nos|nous
+    io|mi[oae]|miei|noi|nostr[oaie]|ho|abbiamo|eu|mim|meus?|minhas?|nós|noss[oa]s?
+    """,
+    anywhere="我|私|僕|俺|うち|내|제|나[는도를]|저[는도를]|우리",
 ).search
 
 

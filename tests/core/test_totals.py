@@ -35,6 +35,33 @@ IN_ALL = """
     我今年读完了几本书？
     我在健身上一共花了多少钱？
     我去过哪些地方旅游？
+    ¿Cuántos libros he leído este año?
+    ¿Cuánto gasté en total en la bici?
+    ¿Qué ciudades he visitado?
+    ¿Qué he cancelado?
+    ¿Cuáles de mis amigos tienen hijos?
+    Dime todos los libros que he leído.
+    Combien de fois suis-je allée chez le dentiste ?
+    Combien m'a coûté le yoga ?
+    Quels livres ai-je lus ?
+    Quelles villes est-ce que j'ai visitées ?
+    Qu'est-ce que j'ai résilié ?
+    Cite toutes mes courses.
+    Quanti libri ho letto?
+    Quali città abbiamo visitato?
+    Cosa ho disdetto?
+    Quantos livros eu li este ano?
+    Quais cidades visitamos?
+    O que eu já cancelei?
+    歯医者には何回行きましたか？
+    私はどんな本を読みましたか？
+    自転車に全部でいくら使った？
+    私は何を解約しましたか？
+    今まで何冊読んだっけ？
+    치과에 몇 번 갔지?
+    내가 어떤 책을 읽었지?
+    자전거에 전부 얼마 썼어?
+    지금까지 내가 뭘 해지했지?
     """
 OTHERS = """
     What is my dentist called?
@@ -57,6 +84,24 @@ OTHERS = """
     Wie viele Tage habe ich zwischen den Prüfungen?
     我的牙医叫什么？
     我问过你多少次？
+    ¿Cuánto tiempo tengo entre los dos trenes?
+    ¿Qué libros me recomendaste?
+    ¿Cuánto cuesta una bici?
+    ¿Cuántas veces te he preguntado por los impuestos?
+    ¿Cómo se llama mi dentista?
+    Combien je paie de loyer ?
+    Combien de temps ai-je jusqu'au prochain train ?
+    Quels livres m'as-tu recommandés ?
+    Combien coûte un vélo ?
+    Quanto costa una bici?
+    Quanto custa uma bicicleta?
+    自転車はいくらですか？
+    どの本をすすめてくれましたか？
+    前の家賃はいくらでしたか？
+    ¿Qué alimentos me pueden sentar mal?
+    ¿Qué planes tengo para mi cumpleaños?
+    자전거는 얼마예요?
+    어떤 책을 추천해 줬지?
     """
 OF_NOBODY = (
     "How much does a bike weigh?",
@@ -64,6 +109,10 @@ OF_NOBODY = (
     "Should I oil it?",
     "Was kostet ein Rad?",
     "书贵吗？",
+    "¿Cuánto pesa una bici?",
+    "Combien pèse un vélo ?",
+    "自転車はいくらですか？",
+    "자전거는 얼마예요?",
 )
 OF_ONESELF = (
     "How do I get my kid to read more?",
@@ -71,6 +120,10 @@ OF_ONESELF = (
     "Is 79 too much for the lock that I bought?",
     "Wie putze ich mein Rad?",
     "我的书怎么收纳？",
+    "¿Dónde pongo mi bici?",
+    "Où est-ce que je range mon vélo ?",
+    "私の自転車はどこに置く？",
+    "내 자전거는 어디에 둘까?",
 )
 
 SPENT = (
@@ -89,6 +142,38 @@ ASKED = (
     "How much air does a bike's tyre need?",
     "Which bike is good for the mountains?",
 )
+
+IN_OTHERS = {
+    "¿Cuánto he gastado en total en la bici?": (
+        "Hoy llegó un candado de 79 euros. ¿En qué parte del cuadro va?|El taller me cobró 110. ¿Es caro?"
+        "|Se me rompió el casco, el nuevo me salió por 62. ¿Y la garantía?|Puse guardabarros, 27 euros. ¿Y si suenan?",
+        "¿Cuánto pesa una bici normal?|¿Cuánto cuesta alquilar una bici?|¿En qué se diferencian los frenos de una bici?"
+        "|¿Qué bici es buena para el monte?|¿Cuánto aire lleva una bici?|¿Es obligatorio el timbre en la bici?",
+        "Un ciclista puede gastar mucho en la bici. La bici pide cuidado. ",
+    ),
+    "Combien ai-je dépensé en tout pour le vélo ?": (
+        "Un antivol à 79 euros est arrivé. Où le fixer ?|L'atelier m'a pris 110 pour la révision. C'est cher ?"
+        "|Mon casque s'est fendu, le neuf m'a coûté 62. Et la garantie ?|Des garde-boue, 27 euros. Et s'ils vibrent ?",
+        "Combien pèse un vélo ?|Combien coûte la location d'un vélo ?|Quels freins pour un vélo ?"
+        "|Quel vélo pour la montagne ?|Combien d'air pour un vélo ?|La sonnette du vélo est-elle obligatoire ?",
+        "On peut beaucoup dépenser pour un vélo. Le vélo demande des soins. ",
+    ),
+    "自転車に全部でいくら使いましたか？": (
+        "79ユーロの鍵が届いた。どこに付ける？|工房で整備に110取られた。高い？"
+        "|ヘルメットが割れて、新しいのは62した。保証は効く？|泥よけを付けた、27ユーロ。音がするのはなぜ？",
+        "自転車の重さは？|自転車を借りるといくら？|自転車のブレーキの違いは？"
+        "|山に向く自転車は？|自転車の空気圧は？|自転車のベルは義務？",
+        "自転車にはいくらでも使えます。自転車は手入れが必要です。",
+    ),
+    "자전거에 전부 얼마 썼지?": (
+        "79유로짜리 자물쇠가 왔어요. 어디에 달아요?|공방에서 정비에 110을 받았어요. 비싼가요?"
+        "|헬멧이 깨져서 새것에 62 들었어요. 보증이 되나요?|흙받이를 달았어요, 27유로. 소리가 나면요?",
+        "자전거 무게는 얼마예요?|자전거 빌리는 데 얼마예요?|자전거 브레이크는 어떻게 달라요?"
+        "|산에 좋은 자전거는요?|자전거 공기압은요?|자전거 벨은 의무예요?",
+        "자전거에는 얼마든지 쓸 수 있어요. 자전거는 손질이 필요해요. ",
+    ),
+}
+"""By a question, what tells it, what asks about the same things, and how the replies go."""
 
 
 def lines(text: str) -> list[str]:
@@ -121,3 +206,14 @@ def test_a_sum_is_found_before_questions_about_the_same_things() -> None:
             bank.remember(SCOPE, [("user", said), ("assistant", reply)], session=f"s{place}")
         block = bank.recall(SCOPE, "How much have I spent on the bike in all?", token_budget=210).text
     assert [said for said in SPENT if said not in block] == []
+
+
+@pytest.mark.parametrize("question", IN_OTHERS)
+def test_a_sum_is_found_in_other_languages_too(question: str) -> None:
+    told, asked, reply = IN_OTHERS[question]
+    spent, others = told.split("|"), asked.split("|")
+    with MemoryBank.open() as bank:
+        for place, said in enumerate([*others[:3], *spent, *others[3:]]):
+            bank.remember(SCOPE, [("user", said), ("assistant", reply * 30)], session=f"s{place}")
+        block = bank.recall(SCOPE, question, token_budget=240).text
+    assert [said for said in spent if said not in block] == []
