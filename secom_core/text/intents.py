@@ -17,6 +17,7 @@ from .conversation_words import CONVERSATION_WORDS
 from .han import one_way
 from .korean import without_talk
 from .patterns import regex
+from .people import FRENCH_HE
 from .periods import without_periods
 from .terms import terms
 from .wording import folded_case, is_signed, signs, wording
@@ -180,26 +181,29 @@ _OPENS: Final = wording(
     ^\W*(?:und|aber|oder)\b|^\W*(?:y|et|e(?! coli\b)|pero|mais|mas|ma)(?= )
     \b(?:him|her|it|them|one|more|that|those|ihn|ihm|ihr)\W*$
     他|她|它|那|这|此|其(?!实|中)|另|前者|后者|再|更多|还有|呢[?？]?\s*$|来着
+    ^[^。、はが\s]{1,6}は[?？]?$|^[가-힣]{1,4}[은는][?？]?$
     ^\W*(?:それ|あれ|これ|その|あの|そこ|あそこ|じゃあ|では|で、|ほか|もう(?:一つ|ひとつ|一方|一人|片方))
     (?<!の)彼女|彼(?![女岸方氏])|(?:それ|あれ|その|もう(?:一つ|ひとつ|一人))(?:は|が|を|の|って|も)|前者|後者|の方は[?？]?\s*$
-    ^\W*(?:どうして|なぜ|なんで|いつ|どこ|誰|だれ|いくら|どれ|どっち|どちら)(?:で|に|へ|が|の)?(?:すか|です|でした)?か?\W*$
-    ^\W*(?:그럼|그건|그거|그게|거기|다른|또|왜|언제|어디|누구|얼마)
+    ^\W*(?:どうして|なぜ|なんで|いつ|どこ|誰|だれ|いくら|どれ|どっち|どちら)(?:で|に|へ|が|の)?(?:すか|です|でした|だった)?(?:か|の|っけ)?\W*$
+    그녀|그 ?(?:사람|분)|(?:^|\s)[걔얘][는가한]
+    ^\W*(?:그럼|그건|그거|그게|거기|그다음|그 다음|다른|또|왜|언제|어디|누구|얼마)
     ^\W*(?:为什么|为何|什么时候|哪里|哪儿|哪个|谁|多少钱?|几点|怎么(?:样|办|做)?|什么)\W*$
     """
 )
 _POINTS_BACK: Final = wording(
-    r"""
+    rf"""
+    {FRENCH_HE}
     he|she|it|they|him|her|his|hers|its|them|their|theirs|that|those|this|these|then|ones?(?! of\b)|others?|same
     latter|former|both|more|again|else|instead|there
     er|sie|es|ihn|ihm|ihr|ihre[nmrs]?|sein|seine[nmrs]?|ihnen|dies(?:e[nmrs]?)?|jene[nmrs]?|dort|da|dann
     das(?! (?:\w+ )?(?-i:[A-ZÄÖÜ]))|davon|dazu|darüber|damit|dafür|mehr
     noch\s*mal|andere[nmrs]?|beide[nmrs]?|dessen|deren
-    (?-i:ellas?|ellos|ese|es[ao]s?|otr[oa]s?|elles?|lui|eux|celles?|ceux|celui|[Ll]equel|[Ll]aquelle|ces|autres?)
+    (?-i:ellas?|ellos|él|ça|ese|es[ao]s?|otr[oa]s?|elles?|lui|eux|celles?|ceux|celui|[Ll]equel|[Ll]aquelle|ces|autres?)
     (?-i:lei|loro|quell[oaie]|quest[oaie](?! (?:settimana|mese|mattina|sera)\b))
     (?-i:altr[oaie]|elas?|eles?|isso|essas?|dess[ea]s?|del[ea]s?|nel[ea]s?|outr[oa]s?)
     """
 )
-_EXPLETIVE: Final = wording("(?:is|are|was|were) there|gibt es|(?:ist|war) es")
+_EXPLETIVE: Final = wording("(?:is|are|was|were) there|gibt es|(?:ist|war) es|y a-t-il|faut-il")
 """Words that look as if they pointed back."""
 
 _NAMED: Final = regex(r"(?<=[\w,] )(?:[A-Z][a-z]+|(?:my|our)\s+\w+|(?:mein|unser)e?[nmrs]?\s+\w+)")

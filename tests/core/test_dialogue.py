@@ -16,6 +16,8 @@ from secom_core.conversation import Message
 from secom_core.errors import InvalidInput
 from secom_core.ranking import LEANT_ON, weighted_context
 from secom_core.testing import ScriptedEmbedder
+from secom_core.text.intents import leans
+from secom_core.text.people import is_of_another, names_people
 
 SCOPE = ("acme", "alice")
 AT = datetime(2024, 5, 6, tzinfo=timezone.utc)
@@ -38,6 +40,36 @@ FAMILY = {
         "我弟弟小军住在里斯本，他烤面包。",
         "牙医搬到港口街去了。",
         "我想在阳台上种番茄。",
+    ],
+    "spanish": [
+        "Mi madre Mara vive en Gante y pinta barcos.",
+        "Mi padre Jonás vive en Lisboa y hace pan.",
+        "El dentista se ha mudado a la calle del Puerto.",
+        "Me gustaría cultivar tomates en el balcón.",
+    ],
+    "french": [
+        "Ma sœur Inès habite à Gand et peint des bateaux.",
+        "Mon frère Jonas habite à Lisbonne et fait du pain.",
+        "Le dentiste a déménagé rue du Port.",
+        "Je voudrais cultiver des tomates sur le balcon.",
+    ],
+    "italian": [
+        "Mia sorella Mara vive a Gand e dipinge barche.",
+        "Mio fratello Jonas vive a Lisbona e fa il pane.",
+        "Il dentista si è trasferito in via del Porto.",
+        "Vorrei coltivare pomodori sul balcone.",
+    ],
+    "japanese": [
+        "姉の舞はゲントに住んでいて、船に絵を描いています。",
+        "弟の翔はリスボンに住んでいて、パンを焼いています。",
+        "歯医者が港通りに移りました。",
+        "ベランダでトマトを育てたいです。",
+    ],
+    "korean": [
+        "우리 누나 마라는 겐트에 살고 배에 그림을 그려요.",
+        "우리 남동생 요나스는 리스본에 살고 빵을 구워요.",
+        "치과가 항구길로 옮겼어요.",
+        "베란다에서 토마토를 키우고 싶어요.",
     ],
 }
 QUESTIONS = {
@@ -66,7 +98,7 @@ def said(*texts: str) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize("embedder", [None, ScriptedEmbedder(4096)], ids=["words", "vectors"])
 @pytest.mark.parametrize("whom", [0, 1])
-@pytest.mark.parametrize("language", FAMILY)
+@pytest.mark.parametrize("language", QUESTIONS)
 def test_the_person_spoken_of_is_the_one_that_is_found(language: str, whom: int, embedder: Any) -> None:
     asked, then, *people = QUESTIONS[language]
     noun, pronoun = people[whom]
@@ -264,6 +296,13 @@ def test_who_is_named_in_a_follow_up_comes_before_who_was_talked_about(
         ("german", "Wo wohnt mein Bruder?", "Dein Bruder Jonas wohnt in Lissabon.", "Und meine Schwester?", "Gent"),
         ("german", "Wo wohnt Jonas?", "In Lissabon.", "Und Mara?", "Gent"),
         ("chinese", "我弟弟住在哪里？", "你弟弟小军住在里斯本。", "我姐姐呢？", "根特"),
+        ("spanish", "¿Dónde vive mi padre?", "Tu padre Jonás vive en Lisboa.", "¿Y mi madre?", "Gante"),
+        ("french", "Où habite mon frère ?", "Ton frère Jonas habite à Lisbonne.", "Et ma sœur ?", "Gand"),
+        ("french", "Où habite Jonas ?", "À Lisbonne.", "Et Inès ?", "Gand"),
+        ("french", "Que fait Jonas ?", "Jonas fait du pain.", "Il habite où ?", "Lisbonne"),
+        ("italian", "Dove vive mio fratello?", "Tuo fratello Jonas vive a Lisbona.", "E mia sorella?", "Gand"),
+        ("japanese", "弟はどこに住んでいますか？", "弟の翔さんはリスボンに住んでいます。", "姉は？", "ゲント"),
+        ("korean", "남동생은 어디에 살아?", "남동생 요나스는 리스본에 살아요.", "누나는?", "겐트"),
     ],
 )
 def test_who_is_named_comes_first_in_other_languages(
@@ -318,3 +357,49 @@ def test_a_question_beside_what_is_pasted_finds_what_it_finds_alone() -> None:
         [alone] = bank.recall(SCOPE, "Where does Mara live?", k=1).turns
         [beside] = bank.recall(SCOPE, f"{paper}Where does Mara live?", k=1).turns
         assert beside == alone
+
+
+TWO = {
+    "english": (
+        "What does my sister paint?",
+        "Mara paints boats.",
+        "What does my brother bake?",
+        "Bread.",
+        "Where is she?",
+    ),
+    "spanish": ("¿Qué pinta mi madre?", "Mara pinta barcos.", "¿Qué hace mi padre?", "Pan.", "¿Y ella?"),
+    "french": ("Que peint ma sœur ?", "Inès peint des bateaux.", "Que fait mon frère ?", "Du pain.", "Et elle ?"),
+    "italian": ("Cosa dipinge mia sorella?", "Mara dipinge barche.", "Cosa fa mio fratello?", "Il pane.", "E lei?"),
+    "japanese": ("姉は何を描く？", "船の絵です。", "弟は何を焼く？", "パンです。", "彼女はどこ？"),
+    "korean": ("누나는 뭘 그려?", "배에 그림을 그려요.", "남동생은 뭘 구워?", "빵을 구워요.", "그녀는 어디에 있어?"),
+}
+
+
+@pytest.mark.parametrize("language", TWO)
+def test_a_question_about_a_woman_passes_over_the_man_who_was_spoken_of_last(language: str) -> None:
+    *context, query = TWO[language]
+    with MemoryBank.open() as bank:
+        remember(bank, FAMILY[language])
+        first = bank.recall(SCOPE, query, k=1, context=said(*context)).hits[0]
+    assert first.turns[0].messages[0].text == FAMILY[language][0]
+
+
+def test_an_article_or_a_word_without_meaning_is_no_man() -> None:
+    assert not is_of_another("Il fait beau ?", "Ma sœur est là.")
+    assert not is_of_another("Qual è il mio dentista?", "Mia sorella è qui.")
+    assert is_of_another("Où habite-t-il ?", "Ma sœur est là.")
+    assert not names_people("大丈夫ですか？")
+    assert not names_people("이 형태가 뭐야?")
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["¿Cómo se llama él?", "Où habite-t-il ?", "Il s'appelle comment ?", "弟は？", "いくらだった？", "걔는 뭐 해?"],
+)
+def test_who_is_asked_for_in_other_languages_by_a_pronoun_or_alone_leans(query: str) -> None:
+    assert leans(query)
+
+
+@pytest.mark.parametrize("query", ["Qual è il mio indirizzo di casa?", "Il fait beau à Rennes en avril ?"])
+def test_an_article_or_a_word_without_meaning_does_not_lean(query: str) -> None:
+    assert not leans(query)
