@@ -28,13 +28,14 @@ CONVERSATION_WORDS: Final = {
         sabes saber recuerdas recordar soy dime todo algo continuar seguimos dije dijiste conté comenté comentamos
         charlamos hablé pasó primera penúltima pregunta hice hicimos cómo fue estuvo
         resume resúmeme habíamos quedado estuvimos charlando discutimos pregunté pedí día charlado nuestra última
-        pues bueno oye ver
+        pues bueno oye ver háblame descríbeme describeme conoces aprendido tratado cosas hemos
         """,
     "french": """
         a on quoi dernière fois parlé parler parlions
         séance session conversation discussion sujet sais savoir rappelles étions
         suis dis tout quelque chose continuer reprendre propos dit raconté discuté passé première question fait
         comment était avant-dernière avant on demandé discutait discutions parlait résume résumer écrit t
+        décris parle retiens souviens abordé abordés restés restées
         """,
     "italian": """
         ultima scorsa volta conversazione chat parlato parlavamo parlando discusso discutevamo detto raccontato chiesto

@@ -49,7 +49,8 @@ _LAST: Final = wording(
     (?:do|sobre o) que (?:falamos|conversamos|estávamos falando|a gente (?:falou|conversou))
     """,
     anywhere=r"""
-    (?:前回|この前|この間).{0,12}(?:話|何|どこ)|どこまで(?:話|やり)|(?:지난번|저번)(?!\s?[주달]).{0,15}(?:이야기|얘기|무슨|뭐)|어디까지
+    (?:前回|この前|この間).{0,12}(?:話|何|どこ|続き)|前の(?:会話|話)|どこまで(?:話|やり)
+    지난 ?(?:대화|번 ?대화)|(?:지난번|저번)(?!\s?[주달]).{0,15}(?:이야기|얘기|무슨|뭐)|어디까지
     上(?:一)?次|上回|(?:聊|说|說|讲|講|谈|談|停在|进行|進行)到?哪
     之前.{0,6}(?:聊|谈|談|说|說)(?:了|过|過)?(?:些)?(?:什么|什麼)
     """,
@@ -150,14 +151,18 @@ _USER: Final = wording(
     who (?:am I|I am)|describe me|tell me (?:something )?about (?:me|myself)|(?:summari[sz]e )?my profile
     was (?:weißt|weisst|kannst|hast) du\b.{0,30}\b(?:über|von) mi(?:ch|r)|was habe ich dir über mich
     wer bin ich|wer ich bin|(?:kennst|erinnerst) du (?:dich an )?mich|beschreibe? mich
-    (?:alles|etwas)\b.{0,20}\büber mich
-    qué (?:sabes|recuerdas) (?:de|sobre|acerca de) mí|quién soy
-    que (?:sais|te rappelles)-tu (?:de|sur|à propos de) moi|qui suis-je|qu'est-ce que tu sais (?:de|sur) moi
+    (?:alles|(?:et)?was)\b.{0,20}\büber mich
+    (?:qué|lo que) (?:sabes|recuerdas|has aprendido) (?:de|sobre|acerca de) mí|quién soy|háblame de mí|descr[ií]beme
+    me conoces|qui suis-je|je suis qui|décris-moi|parle-moi de moi|que retiens-tu (?:de|sur) moi
+    (?:que (?:sais|te rappelles)-tu|de quoi te souviens-tu|ce que tu sais) (?:(?:de|sur|à propos de) moi|à mon sujet)
+    qu'est-ce que tu sais (?:de|sur) moi
     (?:che )?cosa (?:sai|ricordi|ti ricordi) (?:di|su(?: di)?) me|chi sono io|quem (?:sou eu|eu sou)
     o que (?:você )?(?:sabe|lembra) (?:de|sobre) mim|tu (?:sais|te souviens de) quoi (?:de|sur) moi
     """,
     anywhere=r"""
     (?:私|僕|俺)(?:のこと|について).{0,10}(?:何|知って|覚えて)|(?:私|僕|俺)は誰|(?:나|저)에 대해|(?:내가|제가) 누구
+    (?:私|僕|俺)(?:のこと|の情報|について)を?教えて|(?:私|僕|俺)(?:って|は)どんな人
+    (?:내가|제가) 어떤 사람|(?:날|나를|저를) 기억|我是(?:个|一个)?(?:什么|怎么?)样的人
     我是谁|关于我.{0,6}(?:知道|了解|记得)|(?:介绍|描述)(?:一下)?我(?:自己)?|对我.{0,4}(?:了解|知道|记得)
     (?:你|您).{0,4}(?:了解|知道|记得|认识).{0,8}(?:关于)?我(?:什么|多少|哪些|的(?:什么|哪些|情况|信息|事)|吗|[?？]|$)
     """,
@@ -169,7 +174,7 @@ _CONVERSATION_HAN: Final = frozenset(
     one_way(
         "上一次回我们咱你您聊说讲谈讨论话题对天会内容到哪里儿了些什么啥的是关于继续接着之前停在进行吧呢吗总结下请还记得那"
         "知道解谁认识做过得怎样多少情况信息资讯事介绍描述自己有过发生第最初始开问"
-        "前私僕俺何話誰覚教今間度言相聞跟和与给都时候当早晚午朝夜君来着"
+        "人報前私僕俺何話誰覚教今間度言相聞跟和与给都时候当早晚午朝夜君来着"
     )
 )
 """Chinese characters of questions about a conversation."""

@@ -72,7 +72,8 @@ _ALL_SIGNS: Final = signs(
     "everything|all|every|each|topics|subjects|so far|until now|up to now|to date|over the|over time|conversations|"
     "chats|discussions|sessions|alles|bisher|gespräche|themen|sitzungen|todo|todas|hasta ahora|temas|charlas|tudo|"
     "conversaciones|tout|jusqu|sujets|thèmes|finora|tutt|argomenti|conversazioni|até agora|conversas|assuntos|所有|"
-    "全部|过|都|哪些|目前为止|至今|今まで|これまで|すべて|모든|전체|지금까지|그동안|이제까지"
+    "全部|过|都|哪些|目前为止|至今|今まで|これまで|すべて|모든|전체|지금까지|그동안|이제까지|우리|"
+    "cosas|qué hemos|总结|概括|回顾|話題"
 )
 _SPOKEN: Final = r"(?:talked|talk|spoken|discussed|discuss|covered|cover|said|told|mentioned|chatted|asked|written)"
 _ALL: Final = wording(
@@ -85,7 +86,8 @@ _ALL: Final = wording(
     alle[nr]? (?:unsere[nr]? |meine[nr]? )?(?:gespräche\w*|sitzungen|chats|themen)
     (?:unsere[nr]?|meine[nr]?) (?:gespräche\w*|sitzungen|chats)|welche[nr]? themen|bisher
     todo lo que (?:hemos|te he|\w+mos|te \w+é)|(?:hemos )?(?:\w+ )?hasta ahora|todas (?:nuestras|las) \w+
-    (?:de )?qué temas|nuestras (?:conversaciones|charlas)|tout ce (?:que|dont)|jusqu'(?:ici|à présent|à maintenant)
+    (?:de |sobre )?qué (?:temas|cosas)|sobre qué hemos hablado|nuestras (?:conversaciones|charlas)
+    tout ce (?:que|dont)|jusqu'(?:ici|à présent|à maintenant)
     toutes nos \w+
     nos (?:conversations|discussions)|(?:de )?quels (?:sujets|thèmes)|finora|tutto (?:quello|ciò) (?:che|di cui)
     tutte le nostre \w+|le nostre conversazioni|(?:di )?quali argomenti|até agora|tudo o que|todas as nossas \w+
@@ -95,6 +97,8 @@ _ALL: Final = wording(
     (?:所有|全部|我们的?每一?).{0,6}(?:对话|聊|谈|话题|说)|(?:到目前为止|目前为止|迄今|至今|一直以来).{0,14}(?:聊|谈|说|讨论)
     (?:聊|谈|讨论|说)过(?:的)?(?:什么|哪些|所有|话题|内容)|都(?:聊|谈|讨论|说)(?:了|过)(?:些)?(?:什么|哪些)
     (?:今まで|これまで).{0,14}(?:話|相談|会話)|(?:全部|すべて|全て)の?(?:話|会話|内容)
+    (?:总结|概括|回顾)(?:一下)?(?:我们|咱们)的?(?:对话|聊天|谈话)|どんな話題
+    우리(?:의|가 나눈)? (?:대화|얘기|이야기)[를을]? (?:요약|정리)
     (?:지금까지|그동안|이제까지).{0,14}(?:얘기|이야기|대화|말)|(?:모든|전체)\s?(?:대화|얘기|이야기)
     """,
 )

@@ -88,11 +88,14 @@ LAST_SESSION = {
         前回は何を話しましたか？
         この前は何の話をしましたか？
         前回はどこまで話しましたか？
+        前回の続きは？
+        前の会話では何を話しましたか？
         """,
     "korean": """
         지난번에 무슨 이야기를 했지요?
         저번에 뭐에 대해 얘기했어?
         우리 어디까지 했지?
+        지난 대화에서 무슨 얘기를 했어?
         """,
 }
 USER = {
@@ -139,16 +142,23 @@ USER = {
         描述一下我自己。
         你还记得我什么？
         你了解我哪些情况？
+        说说我是什么样的人
         """,
     "spanish": """
         ¿Qué sabes de mí?
         ¿Qué recuerdas sobre mí?
         ¿Quién soy?
+        Háblame de mí
+        ¿Me conoces?
+        Dime lo que sabes de mí
         """,
     "french": """
         Que sais-tu de moi ?
         Qu'est-ce que tu sais sur moi ?
         Qui suis-je ?
+        Je suis qui ?
+        Décris-moi
+        Que sais-tu à mon sujet ?
         """,
     "italian": """
         Cosa sai di me?
@@ -162,11 +172,15 @@ USER = {
         私について何を知っていますか？
         私のことを覚えていますか？
         私は誰ですか？
+        私のことを教えて
+        私ってどんな人？
         """,
     "korean": """
         나에 대해 뭘 알고 있어?
         저에 대해 아는 것을 말해 주세요.
         내가 누구야?
+        내가 어떤 사람이야?
+        날 기억해?
         """,
 }
 ABOUT_SOMETHING_ELSE = {

@@ -62,6 +62,12 @@ ALL_SESSIONS = """
     Di cosa abbiamo parlato finora?
     我们聊过什么？
     总结一下我们所有的对话
+    总结一下我们的对话
+    ¿Qué temas hemos tratado?
+    ¿Sobre qué hemos hablado?
+    Quels sujets a-t-on abordés ?
+    どんな話題を話しましたか？
+    우리 대화를 요약해 줘
     今まで何を話しましたか
     지금까지 무슨 얘기를 했지?
     """
@@ -74,6 +80,8 @@ OF_A_SUBJECT = """
     Summarise all our conversations about the band.
     Habe ich alles eingepackt?
     我们聊过哪些餐厅？
+    ¿Qué cosas necesito para la boda?
+    우리 회의 얘기를 요약해 줘
     """
 
 REPLY = "Here is what I would do. " + " ".join(
