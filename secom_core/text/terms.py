@@ -19,6 +19,7 @@ from typing import Final
 import Stemmer
 
 from .eastern import content_of, is_letter
+from .gender import of_whom
 from .han import one_way
 from .humps import with_parts
 from .kept import KEPT, Kept
@@ -132,8 +133,13 @@ def _stem(word: str, language: str) -> str:
     stemmers: dict[str, Stemmer.Stemmer] = _local.__dict__.setdefault("stemmers", {})
     if language not in stemmers:
         stemmers[language] = Stemmer.Stemmer(language)
-    stem: str = stemmers[language].stemWord(word)
+    people = of_whom(word, language)
+    stem: str = people[0] if people else stemmers[language].stemWord(word)
     # Accents are often left out where people chat; the stemmer needs them, the index does not.
+    return _plain(stem)
+
+
+def _plain(stem: str) -> str:
     return _ACCENTED.sub(_unaccented, stem)
 
 
@@ -303,7 +309,9 @@ def _asked_terms(piece: str, language: str, keep_stopwords: bool) -> tuple[str, 
     """The terms of a word of a question; none of one that asks, or helps a verb."""
     if not keep_stopwords and piece in _ASKING.get(language, ()):
         return ()
-    return _words(language, keep_stopwords)[piece]
+    found = _words(language, keep_stopwords)[piece]
+    # "Mis hermanos" may be a brother and a sister.
+    return (*found, *map(_plain, of_whom(piece, language)[1:]))
 
 
 def _telling_ngrams(run: str) -> list[str]:

@@ -213,6 +213,33 @@ def test_a_question_in_german_finds_the_verb_in_another_tense() -> None:
     assert term_variants("Where did we start?", ["english", "german"])[-1] == ("start",)
 
 
+@pytest.mark.parametrize(
+    ("language", "woman", "man", "women", "both"),
+    [
+        ("spanish", "hermana", "hermano", "hermanas", "hermanos"),
+        ("spanish", "tía", "tío", "tías", "tíos"),
+        ("italian", "nonna", "nonno", "nonne", "nonni"),
+        ("portuguese", "filha", "filho", "filhas", "filhos"),
+    ],
+)
+def test_a_word_of_a_woman_is_none_of_a_man(language: str, woman: str, man: str, women: str, both: str) -> None:
+    [[her], [him], [they]] = (term_variants(word, [language]) for word in (woman, man, women))
+    assert her == they
+    assert not set(her) & set(him)
+    [all_of_them] = term_variants(both, [language])
+    assert {*her, *him} == {*all_of_them}
+    assert terms(both, language=language) == list(him)
+
+
+def test_a_sister_is_found_and_no_brother() -> None:
+    chat = ["Mi hermano Jonás vive en Lisboa.", "Mi hermana Mara tiene un piso en Gante y pinta barcos de madera."]
+    with MemoryBank.open() as bank:
+        for number, said in enumerate(chat):
+            bank.remember(("acme", "ann"), [("user", said), ("assistant", "Bien.")], session=str(number), close=True)
+        found = bank.recall(("acme", "ann"), "¿Cómo se llama mi hermana?", k=1)
+        assert "Mara" in found.hits[0].turns[0].messages[0].text
+
+
 def test_where_one_lived_is_found_where_one_said_that_one_lives() -> None:
     chat = ["Ich wohne in Bremen, im dritten Stock.", "Letzte Woche habe ich einen Stuhl gebaut."]
     chat += [f"Ich habe heute früher {done}." for done in ("gefrühstückt", "Schluss gemacht", "geduscht", "gegessen")]
