@@ -25,8 +25,8 @@ class Preset:
         source: the sections that the numbers come from.
         weights: by signal: what the paper ranks by.
         rules: whether the bank's own rules take part in a recall beside this ranking. They show the user's instructions
-            in every block, what follows a find and what answers a question about the conversation itself, and put
-            turns that only ask behind others. The papers have no such rules.
+            in every block, what follows a find and what answers a question about the conversation itself, look for
+            other words than a question has, and put turns that only ask behind others. The papers have no such rules.
 
     The other arguments are the parts of a bank.
     """

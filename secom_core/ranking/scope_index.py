@@ -271,7 +271,7 @@ class ScopeIndex:
         """
         by_vector = nearest or (vector is not None and len(self.indexes.passage_vectors))
         weights = self.weights[0 if by_vector else 1]
-        search = ScopeSearch(self.indexes, query, vector, now, nearest or (), context, exclude)
+        search = ScopeSearch(self.indexes, query, vector, now, nearest or (), context, exclude, self._rules)
         pool = search.pool(weights, limit)
         if not len(pool):
             return []

@@ -21,8 +21,7 @@ from ..protocols import Vectors
 from ..text.code import CodeAsked
 from ..text.first_or_last import end_asked
 from ..text.intents import asks_again, asks_of_replies
-from ..text.irregular import irregular_forms
-from ..text.kin_words import kin_words
+from ..text.kin_words import other_words
 from ..text.list_items import item_asked, item_begins
 from ..text.totals import asks_in_all
 from ..vectors import DocumentPlace
@@ -102,6 +101,7 @@ class ScopeSearch:
         nearest: what a vector store has found for it, best first, in the place of vectors.
         context: what was said before it, each with what its words weigh beside the query's, the heaviest first.
         exclude: ids of turns that are neither found nor heard beside others.
+        rules: whether other words are looked for than it has.
     """
 
     indexes: Indexes
@@ -111,6 +111,7 @@ class ScopeSearch:
     nearest: Sequence[DocumentPlace]
     context: Sequence[tuple[str, float]] = ()
     exclude: Collection[str] = ()
+    rules: bool = True
 
     def __post_init__(self) -> None:
         self._table = table = self.indexes.table
@@ -120,8 +121,7 @@ class ScopeSearch:
         self._out[[row for turn_id in self.exclude for row in table.turn_rows.get(turn_id)]] = True
         self.only_ask = table.only_ask
         """Of each row, whether its turn only asks (`PassageTable.only_ask`): it is found for itself alone."""
-        # A long reply has many passages, and is read once; a passage is looked through as one of what was found, and
-        # as one of the pool.
+        # A long reply has many passages, and is read once; each as one of what was found, and as one of the pool.
         self._begins, self._code, self._is_of_code = cache(item_begins), CodeAsked(self.query), cache(self._holds_code)
         self._silent = self._out | self.only_ask
 
@@ -332,7 +332,7 @@ class ScopeSearch:
 
     @cached_property
     def _texts(self) -> list[tuple[str, float]]:
-        return [(self.query, 1.0), *irregular_forms(self.query), *kin_words(self.query), *self.context]
+        return [(self.query, 1.0), *(other_words(self.query) if self.rules else ()), *self.context]
 
     @cached_property
     def _cosines(self) -> Column:

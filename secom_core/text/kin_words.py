@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from .irregular import irregular_forms
 from .life_events import life_event
 from .totals import asks_in_all
 from .wording import folded_case, is_signed, signs, wording
@@ -52,6 +53,11 @@ _KINDS: Final = tuple(
         (r"stolen|stole|robbed|gestohlen|geklaut", "stolen stole robbed burgled gestohlen geklaut"),
     )
 )
+
+
+def other_words(query: str) -> list[tuple[str, float]]:
+    """The irregular forms of a short question's words, and their kin, with what they weigh beside its own."""
+    return [*irregular_forms(query), *kin_words(query)]
 
 
 def kin_words(query: str) -> list[tuple[str, float]]:

@@ -413,7 +413,7 @@ def test_without_a_model_they_take_part_in_a_recall_only_where_the_options_say_s
             lambda: bank.recall(("nobody",), "worktop", layers=["topics"]),
             lambda: bank.layers.check(["topics"]),
         ):
-            with pytest.raises(InvalidInput, match=r"0\.631 of LoCoMo's evidence .* recall_without_model=True"):
+            with pytest.raises(InvalidInput, match=r"0\.629 of LoCoMo's evidence .* recall_without_model=True"):
                 ask()
         assert bank.topics.all(MARA), "they are made all the same"
     with club() as bank:
