@@ -35,7 +35,7 @@ def test_one_word_of_many_does_not_bear_out_a_topic_or_an_event(invented: str) -
     with MemoryBank.open(model=model, topics=True, timelines=True) as bank:
         with pytest.warns(DegradedWarning, match="the conversation does not say") as said:
             bank.remember(ANN, SESSION, session="monday", close=True)
-        assert len(said) == 2, "one for topics, one for events"
+        assert sum(each.category is DegradedWarning for each in said) == 2, "one for topics, one for events"
         assert [each.summary for each in bank.topics.all(ANN)] == [RIGHT]
         assert [each.text for each in bank.timelines.events(ANN)] == [RIGHT]
     assert len(model.requests) == 4

@@ -79,5 +79,5 @@ def test_a_segmenter_asks_about_a_quarter_and_then_no_more() -> None:
     with pytest.warns(DegradedWarning, match="did not segment 40 turns, LexicalSegmenter did instead") as said:
         found = ZeroShotSegmenter(model, fallback=LexicalSegmenter()).segment(TURNS)
     assert (found[0].start, found[-1].stop) == (0, 40)
-    assert len(said) == 1
+    assert sum(each.category is DegradedWarning for each in said) == 1
     assert len(model.requests) == 3

@@ -345,7 +345,7 @@ def test_a_store_that_fails_while_deriving_raises_nothing(monkeypatch: pytest.Mo
             broken.setattr(bank._store, "save_memories", full)
             with pytest.warns(DegradedWarning, match="the messages are stored.*No space left") as raised:
                 assert bank.remember(ANN, TALK, session="monday").new == 3
-            assert len(raised) == 1
+            assert sum(each.category is DegradedWarning for each in raised) == 1
         assert "Ghent" in bank.recall(ANN, "Where did I move?").text
 
 

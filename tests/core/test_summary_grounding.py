@@ -102,7 +102,7 @@ def test_what_nobody_said_is_complained_of_once_and_then_left_out_with_a_warning
     model = ScriptedModel("<memory>\n" + "\n".join([good, *INVENTED, "</session>"]) + "\n</memory>")
     with pytest.warns(DegradedWarning, match="3 statements that neither the session nor the former") as said:
         assert update(model, MOVED) == [good]
-    assert len(said) == 1
+    assert sum(each.category is DegradedWarning for each in said) == 1
     assert "neither the old memory nor the session says: " + " | ".join(INVENTED) in model.requests[1].text
     assert len(model.requests) == 2
 

@@ -67,7 +67,7 @@ def test_a_reply_that_never_ends_replaces_nothing_for_good(update) -> None:
     model = ScriptedModel(cut("<memory>\nThe user lives in Ghent.\nThe user has a cat called Mi"))
     with pytest.warns(DegradedWarning, match="cut off after 1 sentences and did not go on") as told:
         found = update(model, previous=FIFTEEN)
-    assert len(told) == 1
+    assert sum(each.category is DegradedWarning for each in told) == 1
     assert found[:16] == [*FIFTEEN.splitlines(), "The user lives in Ghent."]
     assert not any(line.endswith("Mi") for line in found)
     assert any("Clara" in line for line in found), "what the session tells beyond the cut"

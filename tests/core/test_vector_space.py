@@ -111,11 +111,11 @@ def spoilt_texts(bank: MemoryBank, embedder: Model, spoil: Spoilt, cause: str) -
     embedder.of_texts = spoil
     with pytest.warns(DegradedWarning, match=f"the embedder failed.*{cause}") as raised:
         assert bank.remember(ANN, talk("Oslo"), session="tuesday").new == 3
-    assert len(raised) == 1
+    assert sum(each.category is DegradedWarning for each in raised) == 1
     assert bank.stats(ANN).vectors == before
     with pytest.warns(DegradedWarning, match=f"found by words.*{cause}") as raised:
         assert "Oslo" in bank.recall(ANN, QUERY).text
-    assert len(raised) == 1
+    assert sum(each.category is DegradedWarning for each in raised) == 1
     embedder.of_texts = None
     assert "Oslo" in silently(lambda: bank.recall(ANN, QUERY)).text
     assert bank.stats(ANN).vectors > before
@@ -129,7 +129,7 @@ def spoilt_queries(bank: MemoryBank, embedder: Model, spoil: Spoilt, cause: str)
     for _ in range(2):
         with pytest.warns(DegradedWarning, match=f"this search is by words only.*{cause}") as raised:
             assert "Ghent" in bank.recall(ANN, QUERY).text
-        assert len(raised) == 1
+        assert sum(each.category is DegradedWarning for each in raised) == 1
     embedder.of_queries = None
     assert "Ghent" in silently(lambda: bank.recall(ANN, QUERY)).text
     assert set(embedder.asked) <= {QUERY}
@@ -166,7 +166,7 @@ def test_a_model_of_another_width_under_the_same_name_makes_its_vectors_anew(
             new.remember(ANN, talk("Oslo"), session="tuesday", later=True)
             with pytest.warns(DegradedWarning, match="have 64 dimensions, and it now gives 32") as raised:
                 found = new.recall(ANN, QUERY, layers=layers)
-            assert len(raised) == 1
+            assert sum(each.category is DegradedWarning for each in raised) == 1
             assert {"Ghent", "Oslo"} <= set(found.text.replace(".", " ").split())
             assert widths(new) == {32, 64}
             for bank in (old, new, old):
@@ -191,7 +191,7 @@ def test_two_widths_under_one_name_do_not_replace_each_other(tmp_path: Path, mon
                 found = bank.recall(ANN, QUERY)
             assert "Ghent" in found.text
             assert "passage_dense" in found.hits[0].signals
-            assert len(raised) == (1 if turn == 1 else 0)
+            assert sum(each.category is DegradedWarning for each in raised) == (1 if turn == 1 else 0)
             assert not [finding for finding in bank.check(ANN) if finding.table == "vectors"]
         asked.append(len(embedder.asked))
     # In turn one text is told apart, and all is made; then each finds its own, in the index that it has kept too.
@@ -283,9 +283,9 @@ def test_the_papers_reranker_begins_again_with_vectors_of_another_width(tmp_path
                 found = bank.recall(ANN, QUERY)
                 assert found.impression is not None
                 bank.citations.reward(ANN, QUERY, found.impression, [found.hits[0].number])
-                silent = len(raised)
+                silent = sum(each.category is DegradedWarning for each in raised)
                 bank.recall(ANN, QUERY)
-            assert len(raised) == silent
+            assert sum(each.category is DegradedWarning for each in raised) == silent
             begins = [each for each in raised if "learned from vectors of 64 dimensions" in str(each.message)]
             assert bool(begins) == bool(expected)
 

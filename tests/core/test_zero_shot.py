@@ -217,7 +217,7 @@ def test_one_bad_window_falls_back_alone():
     segmenter, _ = over(fails_in_the_second, WholeSession(), max_turns=8)
     with pytest.warns(DegradedWarning, match="did not segment 8 turns") as caught:
         assert segmenter.segment(turns) == segments
-    assert len(caught) == 1
+    assert sum(each.category is DegradedWarning for each in caught) == 1
 
 
 def test_a_model_that_goes_away_leaves_the_rest_to_the_fallback():
