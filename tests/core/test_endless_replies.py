@@ -42,8 +42,7 @@ def warned_of(layer: str, model: ScriptedModel) -> list[str]:
         assert bank.layers.behind(ANN, layer) == 0
         made = bank.topics.all(ANN) if layer == "topics" else bank.timelines.events(ANN)
         assert {each for one in made for each in one.turn_ids} == {turn.id for turn in bank.turns(ANN, "monday")}
-    assert all(issubclass(each.category, DegradedWarning) for each in said)
-    return [str(each.message) for each in said]
+    return [str(each.message) for each in said if each.category is DegradedWarning]
 
 
 @pytest.mark.parametrize(
