@@ -122,8 +122,8 @@ def new_messages(
         question_id: the id of the message that began the turn.
         options: how the thread is read.
         ended: as for `named_messages`.
-        mine: the ids of those that this memory took in; where it holds nothing of the conversation any more, they
-            were forgotten, and stay so.
+        mine: the ids of those that this memory took in, in order; where it holds nothing of the conversation any more,
+            they were forgotten, and stay so.
         others: the places of those that another's memory took in.
         times: gives, by the ids that messages have in the thread, when they were said, if that is known. It is asked
             for those before the question that say no time of their own.
@@ -144,12 +144,31 @@ def new_messages(
     known = [place for place, (each, key) in enumerate(keys) if each.id in ids or key[1] in resent or key in again]
     held = [place for place in range(start, len(named)) if named[place].id in ids]
     first = start if held else known[-1] + 1 if known else 0
-    new = [*named[first:start], *_still_new(named[start:], ids)]
+    alone = _answers_to_deleted(named, mine)
+    earlier_ones = (message for message in named[first:start] if place_of(str(message.id)) not in alone)
+    new = [*earlier_ones, *_still_new(named[start:], ids)]
     gone = set(mine) if not stored else set()
     new = [message for message in new if message.id not in gone and place_of(str(message.id)) not in others]
     earlier = zip(named[:question], messages[:question], strict=True)
     own = {each.id: message.id for each, message in earlier if message.id and message.at is None}
     return _dated(new, {str(each.id): str(own[each.id]) for each in new if each.id in own}, times)
+
+
+def _answers_to_deleted(named: Iterable[Message], mine: Iterable[str]) -> set[str]:
+    """The places of messages whose question is no longer in the thread, though it was when the last run ended.
+
+    Stored now, they would join the question before it.
+    """
+    by_user = {place_of(str(message.id)): message.role == "user" for message in named}
+    alone, is_asked = set[str](), True
+    for place in map(place_of, mine):
+        if place not in by_user:
+            is_asked = False
+        elif by_user[place]:
+            is_asked = True
+        elif not is_asked:
+            alone.add(place)
+    return alone
 
 
 def _dated(

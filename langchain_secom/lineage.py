@@ -181,8 +181,9 @@ def _retract(
     if how == "mark":
         _mark(bank, scope, session, [each for turn in changed for each in turn.messages if each.id in left])
     places = {place_of(str(message.id)): message for message in lineage.messages}
-    # Answers join the turn that is stored last: it stays the thread's latest.
-    again = [*changed, *(turn for turn in stored[-1:] if turn not in changed)]
+    # Answers join the turn that is stored last, and it tells what the thread holds: it stays the thread's latest.
+    staying = [turn for turn in stored if turn not in changed or _kept(turn, left, places)]
+    again = [*changed, *(turn for turn in staying[-1:] if turn not in changed)]
     ids = {turn.id for turn in again}
     marks = [mark for mark in bank.corrections.marks(scope) if mark.turn_id in ids]
     # What is forgotten cannot be stored again before, as its ids are the same.

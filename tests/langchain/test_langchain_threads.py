@@ -527,6 +527,31 @@ def test_deleted_messages_are_forgotten(bank: MemoryBank, server: ScriptedServer
     assert [texts[0] for texts in said(bank)] == ["Anew."]
 
 
+def test_the_answer_to_the_last_message_goes_with_it(bank: MemoryBank, server: ScriptedServer) -> None:
+    agent = agent_of(server, bank)
+    two_turns(agent)
+    agent.update_state(in_thread, {"messages": [RemoveMessage(id="u2")]})
+    agent.invoke(user("Good."), in_thread)
+    agent.invoke(user("What now?"), in_thread)
+    assert said(bank) == [["I live in Ghent.", "Answer 0."], ["Good.", "Answer 2."], ["What now?", "Answer 3."]]
+
+
+def test_a_branch_is_left_behind_after_its_last_message_and_an_older_answer_were_deleted(bank: MemoryBank) -> None:
+    with ScriptedServer([*(f"Answer {number}." for number in range(4)), Fault(500), "Answer 4."]) as server:
+        agent = agent_of(server, bank)
+        agent.invoke(user("I live in Ghent.", id="u1"), in_thread)
+        one, [_, answer] = checkpoint(agent, 2), agent.get_state(in_thread).values["messages"]
+        agent.invoke(None, checkpoint(agent, 1, "model"))
+        other = agent.get_state(in_thread).config
+        agent.invoke(user("My cat is called Mimi.", id="u2"), one)
+        agent.invoke(user("Good.", id="u3"), in_thread)
+        agent.update_state(in_thread, {"messages": [RemoveMessage(id=each) for each in (answer.id, "u3")]})
+        with pytest.raises(Exception, match="500"):
+            agent.invoke(user("Which one?"), in_thread)
+        agent.invoke(user("I have a dog, too."), other)
+        assert said(bank) == [["I live in Ghent.", "Answer 1."], ["I have a dog, too.", "Answer 4."]]
+
+
 @pytest.mark.parametrize("together", [False, True], ids=["of another turn", "of the same turn"])
 def test_an_answer_stands_with_its_question_when_a_checkpoint_brings_back_what_was_deleted(
     bank: MemoryBank, server: ScriptedServer, together: bool
