@@ -104,6 +104,7 @@ def new_messages(
     ended: Collection[str] | None = None,
     mine: Collection[str] = (),
     others: Collection[str] = (),
+    returned: Callable[[Collection[str]], Collection[str]] = set,
     times: Callable[[Collection[str]], Mapping[str, datetime]] = _no_times,
 ) -> list[Message]:
     """The messages of a thread that the bank does not hold yet, in order, with stable ids.
@@ -122,9 +123,10 @@ def new_messages(
         question_id: the id of the message that began the turn.
         options: how the thread is read.
         ended: as for `named_messages`.
-        mine: the ids of those that this memory took in, in order; where it holds nothing of the conversation any more,
-            they were forgotten, and stay so.
+        mine: the ids of those that this memory took in, in order; what it does not hold any more was forgotten, and
+            stays so, unless the thread had left it behind.
         others: the places of those that another's memory took in.
+        returned: gives those of some ids whose messages the thread had left behind.
         times: gives, by the ids that messages have in the thread, when they were said, if that is known. It is asked
             for those before the question that say no time of their own.
     """
@@ -147,7 +149,8 @@ def new_messages(
     alone = _answers_to_deleted(named, mine)
     earlier_ones = (message for message in named[first:start] if place_of(str(message.id)) not in alone)
     new = [*earlier_ones, *_still_new(named[start:], ids)]
-    gone = set(mine) if not stored else set()
+    gone = {str(message.id) for message in new}.intersection(mine)
+    gone -= set(returned(gone)) if gone else set()
     new = [message for message in new if message.id not in gone and place_of(str(message.id)) not in others]
     earlier = zip(named[:question], messages[:question], strict=True)
     own = {each.id: message.id for each, message in earlier if message.id and message.at is None}

@@ -131,8 +131,23 @@ def _line(saved: Sequence[CheckpointTuple], number: str | None) -> list[Checkpoi
     by_id, line = {_id_of_saved(each): each for each in saved}, list[CheckpointTuple]()
     while number in by_id:
         line.append(by_id.pop(number))
-        number = _id_of(line[-1].parent_config or {})
+        number = _parent_of(line[-1])
     return line
+
+
+def _held_before(saved: Sequence[CheckpointTuple], held: Mapping[str | None, set[str]]) -> set[str]:
+    """What the first of these checkpoints, the latest first, that holds it has from one that is not among them."""
+    before, since = set[str](), set[str]()
+    for each in reversed(saved):
+        new = held[_id_of_saved(each)] - since
+        if _parent_of(each) not in (None, *held):
+            before |= new
+        since |= new
+    return before
+
+
+def _parent_of(saved: CheckpointTuple) -> str | None:
+    return _id_of(saved.parent_config) if saved.parent_config else None
 
 
 def _id_of_saved(saved: CheckpointTuple) -> str | None:
@@ -190,15 +205,13 @@ class ThreadMemory:
         return turn
 
     def remember(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> bool:
-        """Remember the thread's new messages, with those of the turn that summaries have replaced; whether it stood.
+        """Remember the thread's new messages, with those of the turn that summaries replaced; whether all is on disk.
 
         Where the whole scope was forgotten since the run began, nothing of it is remembered.
         """
         open_turns(self.bank).forget(turn.scope, turn.session)
         new = [] if self._was_forgotten(turn) else self._new(turn, messages, _said_at)
-        if new:
-            remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session)
-        return True
+        return not new or remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session) is not None
 
     def _new(
         self,
@@ -208,7 +221,11 @@ class ThreadMemory:
     ) -> list[Message]:
         about: dict[str, Any] = {name: getattr(turn, name) for name in ("question_id", "ended", "mine")}
         thread = turn.seen.with_replaced(messages)
-        about |= {"others": self._others(turn, thread), "times": times}
+        about |= {
+            "others": self._others(turn, thread),
+            "times": times,
+            "returned": partial(self._left_for_others, turn),
+        }
         return new_messages(self.bank, turn.scope, turn.session, thread, options=turn.reading(self.options), **about)
 
     @contextmanager
@@ -291,6 +308,24 @@ class ThreadMemory:
         if off_line and not line:
             return set()
         return (set(ids) & self._ids_in(turn, saved)) - self._ids_in(turn, line)
+
+    def _left_for_others(self, turn: AgentTurn, ids: Collection[str]) -> set[str]:
+        """Those of some messages that the thread left behind for another branch, to which it has come back since.
+
+        A checkpoint of another branch was made after they were said and lacks them, and so do all before it: a branch
+        that held them has had them deleted.
+        """
+        saved, line = _checkpoints_and_line()
+        held = {_id_of_saved(each): set(ids) & self._ids_in(turn, [each]) for each in saved}
+        on_line, lacking, left = set(map(_id_of_saved, line)), dict[str | None, set[str]](), set[str]()
+        said = _held_before(saved, held)
+        for each in reversed(saved):
+            name = _id_of_saved(each)
+            lacking[name] = lacking.get(_parent_of(each), set(ids)) - held[name]
+            said |= held[name]
+            if name not in on_line:
+                left |= lacking[name] & said
+        return left
 
     def _whole_thread(self, turn: AgentTurn) -> set[str]:
         _, line = _checkpoints_and_line()

@@ -133,6 +133,7 @@ FORGETTING: dict[str, Any] = {
     "a session": lambda bank: bank.forget(ANN, session="friday"),
     "its turns": lambda bank: bank.forget(ANN, turn_ids=[turn.id for turn in bank.turns(ANN)]),
     "a turn": lambda bank: bank.forget(ANN, turn_ids=[bank.turns(ANN)[0].id]),
+    "the last turn": lambda bank: bank.forget(ANN, turn_ids=[bank.turns(ANN)[-1].id]),
     "the end of a session": lambda bank: bank.lifetimes.set(ANN, datetime.now(timezone.utc), session="friday"),
     "the end of a scope": lambda bank: bank.lifetimes.set(ANN, datetime.now(timezone.utc)),
     "its age": lambda bank: bank.lifetimes.cap(ANN, age=timedelta(microseconds=1)),
@@ -154,7 +155,8 @@ def test_what_was_forgotten_stays_so_while_its_thread_goes_on(
     for text in ("Go on.", "And on."):
         agent.invoke({"messages": [HumanMessage(text)]}, in_thread)
     said = [turn.messages[0].text for turn in bank.turns(ANN)]
-    assert said == [*(["My bike is red."] if how == "a turn" else []), "Go on.", "And on."]
+    left = {"a turn": ["My bike is red."], "the last turn": ["My PIN is 1234."]}.get(how, [])
+    assert said == [*left, "Go on.", "And on."]
 
 
 class Forgets(AgentMiddleware[Any, Any, Any]):
@@ -334,6 +336,18 @@ def test_who_returns_to_a_branch_finds_its_turns_though_an_answer_was_given_twic
         agent.invoke(user("Mimi is old."), second)
         facts = ["I live in Ghent.", "My cat is called Mimi.", "Mimi is old."]
         assert said(bank) == [[fact, "Noted."] for fact in facts]
+
+
+def test_who_returns_to_a_branch_that_shares_nothing_finds_its_turns(bank: MemoryBank, server: ScriptedServer) -> None:
+    agent = agent_of(server, bank)
+    two_turns(agent)
+    *_, begin = agent.get_state_history(in_thread)
+    first = checkpoint(agent, 4)
+    agent.invoke(user("I have no pets."), begin.config)
+    assert said(bank) == [["I have no pets.", "Answer 2."]]
+    agent.invoke(user("Mimi is old."), first)
+    facts = ["I live in Ghent.", "My cat is called Mimi.", "Mimi is old."]
+    assert said(bank) == [[fact, f"Answer {number}."] for fact, number in zip(facts, [0, 1, 3], strict=True)]
 
 
 @both
