@@ -19,7 +19,7 @@ pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'lang
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from langchain.agents import create_agent
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
@@ -29,7 +29,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langchain_secom import SecomMiddleware
 from secom_core.bank import MemoryBank
 
-WALKS, STEPS = int(os.environ.get("WALKS", "8")), int(os.environ.get("STEPS", "12"))
+WALKS, STEPS = int(os.environ.get("WALKS", "10")), int(os.environ.get("STEPS", "12"))
 ANN = ("ann",)
 THREAD: Any = {"configurable": {"thread_id": "friday"}}
 
@@ -76,10 +76,17 @@ class Walk(RuleBasedStateMachine):
         return list(self.agent.get_state(THREAD).values.get("messages", []))
 
     def chosen(self, data: Any, kind: str) -> BaseMessage | None:
+        """A message; the last one as often as all others."""
         found = [each for each in self.messages if each.type == kind]
-        return data.draw(st.sampled_from(found), label="message") if found else None
+        which = st.just(-1) | st.integers(0, max(0, len(found) - 1))
+        return found[data.draw(which, label="message")] if found else None
 
     # -- what happens to a thread ---------------------------------------------------------------------------------
+
+    @initialize()
+    def two_turns(self) -> None:
+        self.say()
+        self.say()
 
     @rule()
     def say(self) -> None:
