@@ -28,8 +28,8 @@ class ScriptedServer:
             assert server.requests[0].text == "What is the capital of France?"
 
     It serves ``POST /v1/chat/completions`` (whole and streamed) and ``POST /v1/embeddings`` (as `ScriptedEmbedder`).
-    Use it as a context manager, or call `start` and `close`. A request to which the script has no reply gets status
-    400, which clients do not retry.
+    Use it as a context manager, or call `start` and `close`. A request to which the script has no reply, or raises an
+    error, gets status 400, which clients do not retry.
 
     Args:
         script: the replies of the chat endpoint.
@@ -136,6 +136,9 @@ class _Handler(BaseHTTPRequestHandler):
             reply = players[self.path].reply(request)
         except InvalidInput as error:
             return self._send_error(400, str(error))
+        except Exception as error:
+            self._send_error(400, f"the script raised {error!r}")
+            raise  # which writes where it happened to stderr
         return self._send_reply(request, reply)
 
     def _send_reply(self, request: ScriptedRequest, reply: Answer | Fault) -> None:

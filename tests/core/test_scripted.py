@@ -260,6 +260,17 @@ def test_a_gap_in_the_script_is_an_error_that_clients_do_not_retry():
         assert status_of(server)[0] == 400
 
 
+def test_a_script_that_raises_is_told_to_the_client(capfd):
+    def wrong(request: object) -> str:
+        return {}["what the script lacks"]
+
+    with ScriptedServer(wrong) as server, pytest.raises(urllib.error.HTTPError) as raised:
+        chat(server, "x")
+    assert raised.value.code == 400
+    assert json.loads(raised.value.read())["error"]["message"] == "the script raised KeyError('what the script lacks')"
+    assert 'return {}["what the script lacks"]' in capfd.readouterr().err, "the traceback tells where"
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status"),
     [
