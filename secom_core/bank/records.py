@@ -10,9 +10,11 @@ from ..conversation import Message, Scope
 from ..llm.flow import Cost
 from ..memory import Passage
 from ..telemetry import Work
+from ..text.brief import brief
 from ..text.speech import Standing
 
 
+@brief("turn_ids", "new", "ended", "session")
 @dataclass(frozen=True, slots=True)
 class Remembered:
     """What `MemoryBank.remember` stored.

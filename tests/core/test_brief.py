@@ -55,6 +55,15 @@ def test_what_is_short_is_shown_whole_and_what_is_empty_is_left_out() -> None:
     assert repr(many).endswith("… and 2 more))")
 
 
+def test_what_remember_returns_is_short_however_much_it_stored() -> None:
+    with MemoryBank.open() as bank:
+        stored = bank.remember(ANN, [("user", f"Fact {number}.") for number in range(300)], session="monday")
+        again = bank.remember(ANN, [Message("Fact.", id="m1")], session="tuesday")
+    assert len(repr(stored)) < 400
+    assert "… and 290 more" in repr(stored)
+    assert repr(again) == "Remembered(turn_ids=('m1',), new=1, ended=('monday',), session='tuesday')"
+
+
 async def test_a_bank_shows_its_file_and_whether_it_is_closed(tmp_path: Path) -> None:
     path = str(tmp_path / "memory.db")
     bank = MemoryBank.open(path)
