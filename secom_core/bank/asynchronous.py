@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from contextvars import copy_context
-from functools import wraps
+from concurrent.futures import Future
+from contextvars import Context, copy_context
+from functools import partial, wraps
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
+from ..conversation import check_scope
 from ..errors import StoreError
 from ..processes import ForkWorker
 from .bank import MemoryBank
 from .checks import check_count
+from .deriving import LEFT
 from .given import check_bank
+from .measuring import measured
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _THREADS: Final = 4
 """How many calls read at once unless said otherwise: they share the interpreter, and mostly wait for it."""
+
+_MAKERS: Final = 8
+"""How many scopes' ended sessions are taken in at once: each asks a model, which may be slow. Of one, in order."""
 
 
 def _awaited(
@@ -29,6 +36,29 @@ def _awaited(
         return await bank.run(lambda inside: method(inside, *args, **kwargs), writes=writes)
 
     return awaited
+
+
+def _made(
+    method: Callable[Concatenate[MemoryBank, P], T],
+) -> Callable[Concatenate[AsyncMemoryBank, P], Coroutine[Any, Any, T]]:
+    @wraps(method)
+    async def made(bank: AsyncMemoryBank, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        scope: Any = args[0] if args else kwargs.get("scope", ())
+        maker, context = bank._maker(check_scope(scope)), copy_context()
+
+        def begin() -> Future[T]:
+            return maker.submit(context.run, lambda: method(bank.bank, *args, **kwargs))
+
+        # It begins when what was written before it is stored.
+        job = await asyncio.wrap_future(bank._submitted(bank._writer, begin))
+        return await asyncio.wrap_future(job)
+
+    return made
+
+
+@measured("derive")
+def _left(bank: MemoryBank, do: Callable[[], None]) -> None:
+    do()
 
 
 def _opening(open_bank: Callable[P, MemoryBank]) -> Callable[P, Coroutine[Any, Any, AsyncMemoryBank]]:
@@ -44,7 +74,8 @@ class AsyncMemoryBank:
 
     Its calls run in threads of its own: a few that read, and one that writes, so that recalls do not wait behind
     writes (but for one that first forgets what has just ended), nor either behind what else uses the event loop's
-    threads. Any number of calls may wait, from any loop.
+    threads. What is made of ended sessions may ask a model, so it is made in further threads: who ended one waits for
+    it, and nobody else's writes do. Any number of calls may wait, from any loop.
 
     A call whose task is cancelled before it has begun does nothing. One that has begun goes on to its end: messages
     are then remembered as a whole, and giving their ids again with the next try makes that harmless.
@@ -68,6 +99,7 @@ class AsyncMemoryBank:
         check_count("threads", threads)
         self.bank: Final = check_bank(bank, "AsyncMemoryBank")
         self._readers, self._writer = ForkWorker("secom-read", threads), ForkWorker("secom-write")
+        self._makers = [ForkWorker("secom-make") for _ in range(_MAKERS)]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.bank!r})"
@@ -77,8 +109,8 @@ class AsyncMemoryBank:
     remember = _awaited(MemoryBank.remember, writes=True)
     close_session = _awaited(MemoryBank.close_session, writes=True)
     end_idle_sessions = _awaited(MemoryBank.end_idle_sessions, writes=True)
-    derive = _awaited(MemoryBank.derive, writes=True)
-    rebuild = _awaited(MemoryBank.rebuild, writes=True)
+    derive = _made(MemoryBank.derive)
+    rebuild = _made(MemoryBank.rebuild)
     forget = _awaited(MemoryBank.forget, writes=True)
     correct = _awaited(MemoryBank.correct, writes=True)
     check = _awaited(MemoryBank.check, writes=True)
@@ -102,14 +134,36 @@ class AsyncMemoryBank:
             call: does it, given the `MemoryBank`.
             writes: whether it waits its turn among the calls that write.
         """
-        worker = self._writer if writes else self._readers
+        if not writes:
+            return await asyncio.wrap_future(self._submitted(self._readers, copy_context().run, call, self.bank))
+        write = partial(self._written, call, copy_context())
+        done, left = await asyncio.wrap_future(self._submitted(self._writer, write))
+        for each in left:
+            # A caller who is cancelled here leaves it to be done.
+            await asyncio.shield(asyncio.wrap_future(each))
+        return done
+
+    def _written(self, call: Callable[[MemoryBank], T], context: Context) -> tuple[T, list[Future[None]]]:
+        """What a call gave, and what it left to be made of ended sessions, under way."""
+        inside = context.copy()
+        inside.run(LEFT.set, [])
         try:
-            job = worker.submit(copy_context().run, call, self.bank)
+            done = inside.run(call, self.bank)
+        finally:
+            left = [
+                self._maker(scope).submit(context.copy().run, _left, self.bank, do) for scope, do in inside[LEFT] or ()
+            ]
+        return done, left
+
+    def _maker(self, scope: tuple[str, ...]) -> ForkWorker:
+        return self._makers[hash(scope) % len(self._makers)]
+
+    @staticmethod
+    def _submitted(worker: ForkWorker, do: Callable[..., T], *arguments: Any) -> Future[T]:
+        try:
+            return worker.submit(do, *arguments)
         except RuntimeError as error:
-            raise StoreError(
-                f"the bank was closed before this call; open it again with {type(self).__name__}.open"
-            ) from error
-        return await asyncio.wrap_future(job)
+            raise StoreError("the bank was closed before this call; open it again with AsyncMemoryBank.open") from error
 
     async def close(self) -> None:
         """Let the calls that wait come to their end, end the threads, and close the bank."""
@@ -117,6 +171,8 @@ class AsyncMemoryBank:
 
     def _close(self) -> None:
         self._writer.shutdown()
+        for maker in self._makers:
+            maker.shutdown()
         self._readers.shutdown()
         self.bank.close()
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from ..vector_stores.sync import VectorStoreSync
 
 _LOG: Final = logging.getLogger(__name__)
+
+LEFT: Final[ContextVar[list[tuple[Scope, Callable[[], None]]] | None]] = ContextVar("LEFT", default=None)
+"""Where a write leaves what is to be made of ended sessions, by scope; a caller who sets it does that elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -106,8 +112,9 @@ class Deriving:
             DegradedWarning: something failed, or is left; it is made at the next occasion.
         """
         portion = Portion(closing=self.closing) if whole else Portion.at_end(len(ended), self.closing)
-        try:
-            if ended:
+        left = LEFT.get()
+        with self._told(turns):
+            if ended and left is None:
                 self._cut_ended(scope, portion)
             for other in ended:
                 row = self.store.session_named(scope, other)
@@ -115,9 +122,26 @@ class Deriving:
                     self.session(scope, row.id)
             self.session(scope, session_id)
             self.came(scope, turns)
-            if ended:
-                self.layers.catch_up(scope, portion)
-                portion.tell()
+            if ended and left is None:
+                self._take_in(scope, portion)
+        if ended and left is not None:
+            left.append((scope, partial(self._after_end, scope, portion)))
+
+    def _after_end(self, scope: Scope, portion: Portion) -> None:
+        """Make what is made of sessions that have ended."""
+        with self._told(0):
+            self._cut_ended(scope, portion)
+            self._take_in(scope, portion)
+
+    def _take_in(self, scope: Scope, portion: Portion) -> None:
+        self.layers.catch_up(scope, portion)
+        portion.tell()
+
+    @contextmanager
+    def _told(self, turns: int) -> Iterator[None]:
+        """Raise nothing that is done within; say it."""
+        try:
+            yield
         except StoreLocked as error:
             # Others write for longer than is waited: the next recall makes it, and finds everything until then.
             _LOG.info("what was made of %d new turns is made again by the next recall: %s", turns, error)

@@ -14,12 +14,14 @@ import pytest
 from secom_core import AsyncMemoryBank, MemoryBank
 from secom_core.bank.capabilities import Capabilities
 from secom_core.errors import InvalidInput, StoreError
+from secom_core.llm.flow import Prompt
 
 SCOPE = ("acme", "alice")
 
 
 def _threads() -> list[str]:
-    return [each.name for each in threading.enumerate() if each.name.startswith(("secom-read", "secom-write"))]
+    names = ("secom-read", "secom-write", "secom-make")
+    return [each.name for each in threading.enumerate() if each.name.startswith(names)]
 
 
 def _public(kind: type) -> set[str]:
@@ -68,6 +70,76 @@ async def test_recalls_do_not_wait_behind_writes(tmp_path: Path) -> None:
         other.execute("ROLLBACK")
         other.close()
         assert len(await asyncio.gather(*writes)) == 20
+
+
+class _SlowModel:
+    """A model that answers when it is told to."""
+
+    def __init__(self) -> None:
+        self.asked, self.answers = threading.Event(), threading.Event()
+        self.prompts: list[str] = []
+
+    def complete(self, prompt: Prompt) -> str:
+        self.prompts.append(prompt.text)
+        self.asked.set()
+        assert self.answers.wait(30)
+        dog = "\nAlice has a dog." if "I have a dog." in prompt.text else ""
+        return f"<memory>\nAlice lives in Ghent.{dog}\n</memory>"
+
+
+@pytest.mark.parametrize("end", ["close", "close_session", "next", "derive"])
+async def test_nobody_waits_for_the_model_but_who_ended_a_session(tmp_path: Path, end: str) -> None:
+    model = _SlowModel()
+    bob, said = ("acme", "bob"), [("user", "I live in Ghent.")]
+    async with await AsyncMemoryBank.open(tmp_path / "memory.db", model=model, summaries=True) as bank:
+        await bank.remember(bob, said, session="b")
+        if end == "close":
+            call = asyncio.create_task(bank.remember(SCOPE, said, session="s1", close=True))
+        elif end == "derive":
+            bank.bank.remember(SCOPE, said, session="s1", close=True, later=True)
+            call = asyncio.create_task(bank.derive(SCOPE))
+        else:
+            await bank.remember(SCOPE, said, session="s1")
+            next_one = bank.remember(SCOPE, [("user", "Hello again.")], session="s2")
+            call = asyncio.create_task(bank.close_session(SCOPE, "s1") if end == "close_session" else next_one)
+            if end == "close_session":
+                next_one.close()
+        try:
+            await asyncio.to_thread(model.asked.wait, 30)
+
+            await asyncio.wait_for(bank.remember(bob, [("user", "I have a dog.")], session="b"), 10)
+            await asyncio.wait_for(bank.remember(SCOPE, [("user", "And a cat.")], session="s2"), 10)
+            found = await asyncio.wait_for(bank.recall(SCOPE, "Do I have a cat?"), 10)
+
+            assert "cat" in found.text
+            assert not call.done()
+        finally:
+            model.answers.set()
+        await call
+        assert [each.session for each in bank.bank.summaries.versions(SCOPE)] == ["s1"]
+        assert len(model.prompts) == 1
+
+
+async def test_who_is_cancelled_or_closes_leaves_no_ended_session_out(tmp_path: Path) -> None:
+    model = _SlowModel()
+    bank = await AsyncMemoryBank.open(tmp_path / "memory.db", model=model, summaries=True)
+    said = {"s0": "I live in Ghent.", "s1": "I have a dog."}
+    calls = [
+        asyncio.create_task(bank.remember(SCOPE, [("user", text)], session=name, close=True))
+        for name, text in said.items()
+    ]
+    await asyncio.to_thread(model.asked.wait, 30)
+    while len(await bank.sessions(SCOPE)) < len(said):
+        await asyncio.sleep(0.01)
+    for call in calls:
+        call.cancel()
+    await asyncio.wait(calls)
+    model.answers.set()
+
+    await bank.close()
+
+    with MemoryBank.open(tmp_path / "memory.db", model=model, summaries=True) as again:
+        assert [each.session for each in again.summaries.versions(SCOPE)] == ["s0", "s1"]
 
 
 async def test_what_is_cancelled_before_it_began_is_not_done(tmp_path: Path) -> None:
