@@ -11,7 +11,7 @@ from ..conversation import Turn
 from ..drafts.grounding import SAID, language_of, stands_in
 from ..text.speech import asks
 from ..text.terms import latin_language_of, sentences, terms
-from .statements import SPEAKERS, is_tag, unlabelled
+from .statements import SPEAKERS, unlabelled
 
 _MEMORY: Final = "<memory>"
 """What stands in a prompt between its instructions and the material, in which no such tag is left."""
@@ -38,7 +38,7 @@ class Sources:
 
         A model that copies the session writes the user's name before everything, the answers and questions too.
         """
-        found = [self._under_who_said_it(self._without_own_heading(each)) for each in statements if not is_tag(each)]
+        found = [self._under_who_said_it(self._without_own_heading(each)) for each in statements]
         return list(dict.fromkeys(filter(None, found)))
 
     def _without_own_heading(self, statement: str) -> str:

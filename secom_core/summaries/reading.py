@@ -13,7 +13,7 @@ from ..llm.quoting import without_thoughts
 from ..llm.reply import Reply, cut_off
 from ..text.patterns import regex
 from ..text.terms import latin_language_of, terms
-from .statements import says_nothing, statements
+from .statements import is_tag, says_nothing, statements
 
 _TAG: Final = regex(r"<\s*(/?)\s*(?:updated_|new_)?memory\b[^<>]*>", re.IGNORECASE)
 _FENCE: Final = regex(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
@@ -59,6 +59,7 @@ def read_summary(reply: str, *, tagged: bool = True) -> WrittenMemory:
     found, whole = statements(text), closed or not _breaks_off(reply, text)
     if not whole and not _ends(text):
         found = found[:-1]
+    found = [each for each in found if not is_tag(each)]
     says_none = says_nothing(text) or (closed and not text)
     if not found and not says_none:
         what = "the reply was cut off in its first sentence" if not whole else "the memory in the reply is empty"

@@ -82,6 +82,17 @@ class Plain:
         )
 
 
+def test_a_reply_of_tags_alone_is_not_asked_to_go_on() -> None:
+    """As SmolLM2-135M went on and on after it had copied the empty memory of the prompt."""
+    tags = cut("<memory>\nnone\n</memory>\n\n<session>\n<memory>\n" + "<remarks>\n" * 40 + "<remar")
+    more = cut("<remarks>\n&lt;remarks&gt;\n</remarks>\n\n" * 20)
+    model = ScriptedModel({"broke off": more, "": tags})
+
+    with pytest.warns(DegradedWarning, match="did not summarise 2 turns"):
+        assert "I moved to Ghent with my cat Miso." in "\n".join(by_sync(model))
+    assert len(model.requests) == 2, "asked twice, and not to go on"
+
+
 def test_where_nobody_says_so_a_last_sentence_without_an_end_is_cut_off() -> None:
     assert Summarizer(Plain()).update(TURNS).splitlines() == ["The user lives in Ghent."]
 
