@@ -261,7 +261,7 @@ def test_any_order_of_calls_loses_nothing_and_leaves_nothing(place: Path | str, 
         derandomize="WALKS" not in os.environ,
         deadline=None,
         suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate] if "WALKS" in os.environ else tuple(Phase),
+        phases=[Phase.generate],  # a shorter walk to what fails is looked for in minutes
         print_blob=True,
     )
     run_state_machine_as_test(walk, settings=few)

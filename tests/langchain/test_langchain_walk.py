@@ -186,7 +186,7 @@ def test_any_order_of_what_happens_to_a_thread() -> None:
         derandomize="WALKS" not in os.environ,
         deadline=None,
         suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate] if "WALKS" in os.environ else tuple(Phase),
+        phases=[Phase.generate],  # a shorter walk to what fails is looked for in minutes
         print_blob=True,
     )
     run_state_machine_as_test(Walk, settings=few)
