@@ -11,12 +11,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone, tzinfo
+from datetime import datetime, tzinfo
 from typing import Any, Final, Literal
 
 from .errors import InvalidInput, InvalidScope, shorten
 from .text.brief import brief
-from .times import on_clocks
+from .times import on_clocks, untold
 
 Scope = tuple[str, ...]
 """Whose memory it is, such as ``("acme", "alice")``. Nothing crosses from one scope to another."""
@@ -74,7 +74,7 @@ class Message:
         role: ``"user"``, ``"assistant"``, ``"tool"``, ``"system"``, or ``""`` between people without roles.
         speaker: the speaker's name, where there is one.
         id: the caller's id, unique in its scope; the bank gives one where it is ``None`` or empty.
-        at: when it was said. A time without a zone is read as UTC.
+        at: when it was said. A time without a zone is of the bank's ``timezone``, which is UTC unless given.
         metadata: anything JSON can hold, at most 100 levels deep; comes back unchanged, tuples as lists.
 
     Raises:
@@ -97,7 +97,7 @@ class Message:
         if self.id == "":
             object.__setattr__(self, "id", None)
         if self.at is not None and self.at.tzinfo is None:
-            object.__setattr__(self, "at", self.at.replace(tzinfo=timezone.utc))
+            object.__setattr__(self, "at", untold(self.at))
 
     def _check_texts(self) -> None:
         for name, value in (("text", self.text), ("role", self.role), ("speaker", self.speaker), ("id", self.id)):

@@ -18,6 +18,9 @@ MICROSECOND: Final = timedelta(microseconds=1)
 LONGEST_TIME: Final = 100
 """How many characters a written time may have."""
 
+_UNTOLD: Final = timezone(timedelta(0), "UTC, as none is told")
+"""The zone of a message whose time has none, until a bank knows it."""
+
 _LAST_SECOND: Final = 1e11
 
 _WRONG: Final = "a timestamp is a datetime, ISO 8601 text, or seconds or milliseconds since 1970, not "
@@ -118,8 +121,15 @@ def in_zone(at: datetime, zone: tzinfo | None) -> datetime:
     return at if at.tzinfo is not None else at.replace(tzinfo=zone or timezone.utc)
 
 
+def untold(at: datetime) -> datetime:
+    """A moment without an offset as one in UTC, of which `on_clocks` knows that no zone was told."""
+    return at.replace(tzinfo=_UNTOLD)
+
+
 def on_clocks(at: datetime, zone: tzinfo | None) -> datetime:
     """A moment that is told in UTC as the clocks of a zone show it; with another offset, or no zone, it stays as it is.
+
+    One that `untold` made is of this zone: its clocks show just that.
 
     Args:
         at: the moment, with its offset.
@@ -127,6 +137,8 @@ def on_clocks(at: datetime, zone: tzinfo | None) -> datetime:
     """
     if zone is None or at.tzinfo is None or at.utcoffset():
         return at
+    if at.tzname() == _UNTOLD.tzname(None):  # a copy of it, from another process
+        return at.replace(tzinfo=zone)
     try:
         return at.astimezone(zone)
     except OverflowError:  # on the first or the last day that there is

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 import threading
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from types import SimpleNamespace
 from typing import Any
@@ -608,10 +610,13 @@ def test_times_without_an_offset_are_of_the_time_zone_of_the_bank() -> None:
     with MemoryBank.open(timezone="Europe/Brussels") as bank:
         bank.remember(ANN, [{"role": "user", "content": "One.", "timestamp": "2025-06-10T22:30"}], session="s")
         bank.remember(ANN, [("user", "Two.")], session="s", at=evening)
+        bank.remember(ANN, [Message("Three.", at=evening)], session="s")
+        [copied] = pickle.loads(pickle.dumps([replace(Message("Four.", at=evening), id="four")]))
+        BackgroundWriter(bank).remember(ANN, [copied], session="s")
         at = evening.replace(tzinfo=timezone(timedelta(hours=2)))
-        assert [turn.at for turn in bank.turns(ANN)] == [at, at]
+        assert [turn.at for turn in bank.turns(ANN)] == [at] * 4
         assert bank.would_forget(ANN, before=evening) == []
-        assert bank.forget(ANN, before=evening + timedelta(minutes=1)) == 2
+        assert bank.forget(ANN, before=evening + timedelta(minutes=1)) == 4
 
 
 def test_the_first_and_the_last_moment_there_are_stay_as_they_are() -> None:
