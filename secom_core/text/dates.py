@@ -219,10 +219,10 @@ _SELDOM_RELATIVE: Final = tuple(
     for listed, phrases, anywhere, period, back in (
         ("heute|hoy|aujourd|oggi|hoje|今日|今朝|오늘", "heute|hoy|aujourd'hui|oggi|hoje", "今日|今朝|오늘", _day, 0),
         (
-            "gestern|ayer|hier|ieri|ontem|昨日|昨夜|きのう|ゆうべ|어제",
+            "gestern|ayer|anoche|hier|ieri|ontem|昨日|昨夜|きのう|ゆうべ|어제",
             # "Hier" is "here" in German.
             r"""
-            gestern|ayer|(?<!altro\s)ieri|ontem|(?<!avant-)hier(?= (?:soir|matin)\b)
+            gestern|ayer|anoche|(?<!altro\s)ieri|ontem|(?<!avant-)hier(?= (?:soir|matin)\b)
             (?:on (?:a|avait|y|parlait|discutait)|a-t-on|ai-je|t'ai|m'as|quoi|qu'est-ce)\b.{0,80}(?<!avant-)\bhier
             (?:nous|vous|tu|avons|j'ai)\b.{0,80}(?<!avant-)\bhier|hier\b.{0,80}\b(?:nous|vous|tu|avons|j'ai)
             """,

@@ -71,7 +71,7 @@ def past_times(text: str, today: date) -> tuple[list[Span], str]:
         return [], text
     found: list[Span] = []
     for begin, end in reversed(clauses_of_the_past(text)):
-        days, clause = days_read(text[begin:end], today, (*_FORMS, *TIMES_OF_THE_PAST))
+        days, clause = days_read(text[begin:end], today, (*LATELY, *TIMES_OF_THE_PAST))
         korean, clause = korean_periods(clause, today)
         found += [*days, *korean]
         text = f"{text[:begin]}{clause}{text[end:]}"
@@ -91,4 +91,5 @@ def _last_one(match: re.Match[str], today: date) -> Iterator[Days]:
     yield today - timedelta(_ONE[match["of"].lower()]), today
 
 
-_FORMS: Final = ((_UNCOUNTED, _uncounted), (_LAST_ONE, _last_one), (_LATELY, _lately))
+LATELY: Final = ((_UNCOUNTED, _uncounted), (_LAST_ONE, _last_one), (_LATELY, _lately))
+"""Recently, and the last weeks, or the last year, of which nobody tells how many."""

@@ -1,4 +1,4 @@
-"""Parts of a month, days of one that is not named, and Christmas, in questions: "mid-June", "on the 25th".
+"""Parts of a month, days of one that is not named, and "since Christmas", in questions: "mid-June", "on the 25th".
 
 In English, German, Spanish, French, Chinese, Japanese and Korean.
 """
@@ -72,10 +72,8 @@ _DAY_ALONE: Final = regex(
     rf"|(?<=\bdem\s)(?P<day_de>\d\d?)\.{_CLOSES_GERMAN}|(?<=\b[el][le]\s)(?P<day_es>\d\d?){_CLOSES})",
     re.I,
 )
-# At Christmas, or since then: one that is only named may be what was talked about.
 _CHRISTMAS: Final = regex(
-    r"(?:\b(?P<at>at|on|over|during|around|last|this|zu|an|über|en|à|letzte|diese)\s)?\b"
-    r"(?:christmas(?:\s(?:day|eve))?|weihnachten|navidad(?:es)?|noël)\b(?:\s(?:of\s|del?\s)?(?P<year>(?:19|20)\d\d)\b)?",
+    r"\b(?:christmas(?:\s(?:day|eve))?|weihnachten|navidad(?:es)?|noël)\b(?:\s(?:of\s|del?\s)?(?P<year>(?:19|20)\d\d)\b)?",
     re.I,
 )
 _OTHER_SIGNS: Final = signs("christmas|weihnacht|navidad|noël")
@@ -121,13 +119,13 @@ def counted_parts(text: str, today: date) -> Iterator[tuple[re.Match[str], Days]
 
 
 def days_of_months(text: str, today: date) -> tuple[list[Span], str]:
-    """The days of a question whose month is not named, and its Christmases, and the rest of it.
+    """The days of a question whose month is not named, and the rest of it.
 
     Args:
         text: a question about what was said then.
         today: the day on which it is asked.
     """
-    return days_read(text, today, ((_DAY_OF_MONTH, _day_of_month), (_CHRISTMAS, _at_christmas)))
+    return days_read(text, today, ((_DAY_OF_MONTH, _day_of_month),))
 
 
 def _year_told(match: re.Match[str], today: date | None) -> int | None:
@@ -169,10 +167,6 @@ def _months_back(today: date) -> Iterator[date]:
 def _day_in(month: date, day: int) -> Iterator[date]:
     with suppress(ValueError):
         yield month.replace(day=day)
-
-
-def _at_christmas(match: re.Match[str], today: date) -> Iterator[Days]:
-    return _christmas(match, today) if match["at"] else iter(())
 
 
 def _christmas(match: re.Match[str], today: date) -> Iterator[Days]:

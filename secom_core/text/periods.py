@@ -28,11 +28,11 @@ from .dates import (
 )
 from .han import HAN_NUMBER, han_number
 from .korean import korean_periods
-from .lately import past_times
+from .lately import LATELY, past_times
 from .month_parts import counted_parts, days_of_months, month_parts
 from .patterns import regex
 from .plain_days import plain_days
-from .seasons import counted_seasons, periods
+from .seasons import counted_seasons, days_read, periods
 from .wording import folded_case, is_signed, signs
 
 _Kind: TypeAlias = tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]
@@ -159,8 +159,9 @@ def _periods(text: str, today: date, years: list[int]) -> tuple[list[Span], str]
     parts, text = month_parts(text, today, years)
     days, text = days_of_months(text, today)
     others, text = periods(text, today)
+    lately, text = days_read(text, today, LATELY)
     korean, text = korean_periods(text, today)
-    return [*until_now, *ranges, *since, *parts, *days, *others, *korean], text
+    return [*until_now, *ranges, *since, *parts, *days, *others, *lately, *korean], text
 
 
 def _ranges(text: str, today: date | None, years: list[int], *, weekdays: bool = True) -> tuple[list[Span], str]:

@@ -74,6 +74,16 @@ _YEAR_BEFORE: Final = regex(
     rf"(?:['’]s|,?\s(?P<in>in|im|en)(?:\sthe)?)\s{_NAME}",
     re.I,
 )
+# As people type: "in march", "im märz", "en Marzo". "This may help" is no month.
+_SMALL_NAMES: Final = {name.lower(): name for language in ("english", "german") for name in MONTHS[language]}
+_TYPED: Final = regex(
+    r"\b(?P<before>(?:(?:in|since|during|last|by|of|early|late|until|im|seit|letzten|vergangenen|anfang|mitte|ende)\s)?)"
+    rf"(?P<small>(?-i:{'|'.join(_SMALL_NAMES)}))\b(?P<year>(?:,?\s(?:of\s)?(?:19|20)\d\d\b)?)",
+    re.I,
+)
+_GOES_ON: Final = regex(r"\s+\w")
+_ROMANCE: Final = [name.title() for each in ("spanish", "french", "italian", "portuguese") for name in MONTHS[each]]
+_CAPITAL: Final = regex(rf"(?P<before>\b(?:en|em|a|in|de|desde|depuis)\s)(?P<name>{'|'.join(_ROMANCE)})\b")
 _LAST_YEAR_SIGNS: Final = signs("year|jahr|año|année|l'an|l’an")
 
 
@@ -89,6 +99,7 @@ def plain_days(text: str, today: date | None, *, is_asked: bool = False) -> str:
     """
     if len(text) > LONGEST_QUESTION:
         return text
+    text = _CAPITAL.sub(lambda found: found["before"] + found["name"].lower(), _TYPED.sub(_as_written, text))
     text = days_in_digits(text)
     if today:
         text = named_times(text, today, is_asked=is_asked)
@@ -101,6 +112,13 @@ def plain_days(text: str, today: date | None, *, is_asked: bool = False) -> str:
     for pattern in (_YEAR_FIRST, _WHOLE, _ASKED_PARTS if is_asked else _PARTS):
         text = pattern.sub(lambda match: _written(match, first), text)
     return text
+
+
+def _as_written(match: re.Match[str]) -> str:
+    """A month with its capital letter where a word before it, or a year, says that it is one."""
+    is_march = match["small"] in ("march", "may") and match["before"].lower().startswith("last")
+    is_month = match["year"] or (match["before"] and not (is_march and _GOES_ON.match(match.string, match.end())))
+    return f"{match['before']}{_SMALL_NAMES[match['small']]}{match['year']}" if is_month else match[0]
 
 
 def _of_year(match: re.Match[str], today: date) -> str:

@@ -61,7 +61,7 @@ _SIGN_SEASON: Final = regex(
 )
 _WEEKEND: Final = regex(
     rf"(?:\b(?:{_LAST}|(?:on|at|over|during)\sthe|on|this|am|dieses|el|este|le|ce)|{_OF_MINE})\s"
-    rf"(?:week-?end|wochenende|fin\sde\ssemana)\b{_AFTER}?",
+    rf"(?:week-?end|wochenende|fin\sde\ssemana)\b(?!\s(?:of|before|after|vor|nach|vom|avant|après|antes)\b){_AFTER}?",
     re.I,
 )
 # "Next Friday" is no day on which anything was said.

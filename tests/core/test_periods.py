@@ -576,6 +576,71 @@ NAMED = {
         """,
     ("2026-04-05", "2026-11-20"): "What have we talked about since Easter?",
     ("2024-02-29", "2024-02-29"): "What did I say on leap day?",
+    ("2025-11-05", "2025-12-05"): """
+        What was I doing this time last year?
+        What did I do around the same time a year ago?
+        Was habe ich letztes Jahr um diese Zeit gemacht?
+        ¿Qué hice el año pasado por estas fechas?
+        去年这个时候我做了什么？
+        去年の今頃、何をしていましたか？
+        """,
+    ("2025-12-18", "2025-12-24"): """
+        What did I do the week before Christmas?
+        What happened in the week before Christmas last year?
+        Was habe ich in der Woche vor Weihnachten gemacht?
+        ¿Qué hice la semana antes de Navidad?
+        Qu'est-ce que j'ai fait la semaine avant Noël ?
+        圣诞节前一周我做了什么？
+        去年のクリスマスの前の週に何をしましたか？
+        """,
+    ("2024-12-24", "2024-12-26"): """
+        What did I do at Christmas two years ago?
+        Was habe ich vor zwei Jahren an Weihnachten gemacht?
+        前年のクリスマスに何をしましたか？
+        """,
+    ("2025-12-20", "2025-12-21"): "What did I do on the weekend before Christmas?",
+    ("2024-12-27", "2024-12-27"): "What did I do the day after Christmas 2024?",
+    ("2025-09-01", "2025-12-31"): "What did I do late last year?",
+    ("2025-10-01", "2025-12-31"): """
+        What did I do at the end of last year?
+        Was habe ich Ende letzten Jahres gemacht?
+        ¿Qué hice a finales de 2025?
+        Qu'est-ce que j'ai fait fin 2025 ?
+        去年年底我做了什么？
+        去年の年末に何をしましたか？
+        """,
+    ("2024-01-01", "2024-04-30"): "What did I do in early 2024?",
+    ("2024-05-01", "2024-08-31"): "What did I do in mid-2024?",
+    ("2026-01-01", "2026-11-20"): "What did I do earlier this year?",
+    ("2024-03-01", "2024-03-07"): """
+        What did I do in the first week of March 2024?
+        Was habe ich in der ersten Märzwoche 2024 gemacht?
+        """,
+    ("2026-08-25", "2026-08-31"): "What did I do in the last week of August?",
+    ("2026-11-10", "2026-11-10"): """
+        What did I do last week on Tuesday?
+        What did I do on Tuesday of last week?
+        Was habe ich letzte Woche Dienstag gemacht?
+        """,
+    ("2026-11-06", "2026-11-06"): """
+        What did I do two Fridays ago?
+        Was habe ich am vorletzten Freitag gemacht?
+        """,
+    ("2026-11-07", "2026-11-08"): "What did I do two weekends ago?",
+    ("2026-07-01", "2026-09-30"): "What did I do last quarter?",
+    ("2023-06-01", "2023-08-31"): "What did I do in the summer of '23?",
+    ("2024-03-01", "2024-03-31"): "2024年三月我做了什么？",
+    ("2026-05-01", "2026-05-31"): """
+        what did i do last may?
+        what happened in may 2026?
+        was habe ich im mai 2026 gemacht?
+        ¿Qué hice en Mayo?
+        ¿Qué hice el pasado mes de mayo?
+        Was habe ich im vergangenen Mai gemacht?
+        """,
+    ("2024-03-09", "2024-03-09"): "What did I do on the weekend of 9 March 2024?",
+    ("2025-11-20", "2026-11-20"): "What did I do in the past year?",
+    ("2026-11-19", "2026-11-19"): "¿Qué hice anoche?",
 }
 
 
@@ -597,12 +662,31 @@ def test_easter_is_computed(year: int, day: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("what did the plumber cost in may?", ("2026-05-01", "2026-05-31")),
+        ("What did I cook at Christmas two years ago?", ("2024-12-24", "2024-12-26")),
+        ("Who visited us the week after Easter?", ("2026-04-06", "2026-04-12")),
+        ("Which tyres did I buy around this time last year?", ("2025-11-05", "2025-12-05")),
+        ("Which tyres did I buy late in 2025?", ("2025-09-01", "2025-12-31")),
+    ],
+)
+def test_such_a_time_counts_where_something_else_is_asked_of_it(text: str, span: tuple[str, str]) -> None:
+    assert subject(text) == ""
+    assert named(text) == [span]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Which eggs did I paint for Easter?",
         "What was my New Year's resolution?",
         "What did I do in week 3 of my training?",
         "Was the last march we went on long?",
+        "What should I cook at Christmas?",
+        "What should I wear the day before Christmas?",
+        "I slept badly the other day, what helps?",
+        "This may take until the sales end, what do you think?",
         "Who came first in the second half of the match?",
     ],
 )
