@@ -9,13 +9,16 @@ import re
 from datetime import date, timedelta
 from typing import Final
 
-from .dates import MONTH, MONTH_NUMBERS, WEEKDAY_NUMBERS, calendar_days, last_weekday
+from .dates import MONTH, MONTH_NUMBERS, MONTHS, WEEKDAY_NUMBERS, calendar_days, last_weekday
 from .han import HAN_NUMBER, han_number
 from .seasons import COUNT
 from .told_years import OF_YEAR, YEAR, Form, between, form, number_told, part_named, year_told
 
 _BOUNDS: Final = {"begin": (1, 3), "early": (1, 4), "middle": (5, 8), "late": (9, 12), "end": (10, 12)}
 """The first and the last month of each part of a year."""
+
+_COMMON_YEAR: Final = 2023
+"""A year without 29 February."""
 
 _ABOUT: Final = 15
 """How many days before and after this time of last year are it too."""
@@ -43,14 +46,17 @@ def _month_in_signs(match: re.Match[str], today: date) -> str:
 
 
 def _week_of_month(match: re.Match[str], today: date) -> str:
-    month = MONTH_NUMBERS[(part_named(match, "month") or "").lower()]
-    year = year_told(match, today) or today.year - (month > today.month)
-    first, last = calendar_days(year, month)
+    """Such a week; in whichever years are possible, as of other days of a month, where none is told."""
+    month, told = MONTH_NUMBERS[(part_named(match, "month") or "").lower()], year_told(match, today)
+    first, last = calendar_days(told or _COMMON_YEAR, month)
     nth = (part_named(match, "nth") or "").lower()
-    if nth in ("last", "letzten", "letzte"):
-        return between(last - timedelta(6), last)
-    begin = first + timedelta(7 * next(place for place, names in enumerate(_NTH) if nth in names))
-    return between(begin, begin + timedelta(6))
+    place = next((place for place, names in enumerate(_NTH) if nth in names), None)
+    begin = first + timedelta(7 * place) if place is not None else last - timedelta(6)
+    end = begin + timedelta(6)
+    if told:
+        return between(begin, end)
+    name = MONTHS["english"][month - 1]
+    return f"between {name} {begin.day} and {name} {end.day}"
 
 
 def _weekday_of_last_week(match: re.Match[str], today: date) -> str:
