@@ -16,6 +16,7 @@ from ..errors import StaleIndex
 from ..indexes.postings import digest_of
 from ..memory import Passage
 from ..protocols import TokenCounter
+from ..text.coming_days import coming_days
 from ..text.dates import spans
 from ..text.material import is_within_given
 from ..text.non_answers import is_non_answer
@@ -236,6 +237,8 @@ class PassageTable(WholeColumns):
         today = passage.turn.at.date() if passage.turn.at else None
         self.day[row] = today.toordinal() if today else 0
         near = [span for span in spans(text[:_SCANNED], today) if span[1] - span[0] <= _PRECISE]
+        if not near and today and self.kind[row] != REPLY:
+            near = coming_days(text[:_SCANNED], today)
         self.about_first[row], self.about_last[row] = near[0] if near else (0, 0)
 
     def _measure(self, rows: list[int], turn: Turn) -> None:

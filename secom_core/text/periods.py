@@ -13,6 +13,7 @@ from datetime import date, timedelta
 from itertools import chain, compress
 from typing import Final, NamedTuple, TypeAlias
 
+from .coming_days import coming_days
 from .dates import (
     LONGEST_QUESTION,
     MONTH,
@@ -124,7 +125,8 @@ def days_named(text: str, today: date | None, years: Iterable[int] = ()) -> list
     since, rest = _since(rest, today) if today else ([], rest)
     parts, rest = month_parts(rest, today, years, is_whole=True)
     past, rest = past_times(rest, today) if today else ([], rest)
-    return list(dict.fromkeys([*until_now, *ranges, *since, *parts, *past, *spans(rest, today, years)]))
+    found = [*until_now, *ranges, *since, *parts, *past, *spans(rest, today, years)]
+    return list(dict.fromkeys(found or (coming_days(rest, today) if today else ())))
 
 
 def days_asked(text: str, today: date, years: Iterable[int] = ()) -> list[Span]:

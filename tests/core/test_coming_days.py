@@ -1,0 +1,117 @@
+"""Days to come, in what is said and in questions: "next Friday" is found when that week has come."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+import pytest
+
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
+from secom_core.text.coming_days import coming_days
+from secom_core.text.periods import days_named
+
+SATURDAY = date(2025, 11, 15)
+INES = ("ines",)
+
+
+def _written(text: str) -> list[tuple[str, str]]:
+    return [(str(date.fromordinal(a)), str(date.fromordinal(b))) for a, b in coming_days(text, SATURDAY)]
+
+
+TIMES = {
+    ("2025-11-16", "2025-11-16"): """
+        I fly to Porto tomorrow.
+        Morgen fliege ich nach Porto.
+        Ich fliege morgen nach Porto.
+        Mañana vuelo a Oporto.
+        Demain je vais à Porto.
+        我明天飞波尔图。
+        明日ポルトに行きます。
+        """,
+    ("2025-11-17", "2025-11-17"): """
+        I fly the day after tomorrow.
+        Übermorgen fliege ich.
+        Vuelo pasado mañana.
+        Je pars après-demain.
+        我后天飞。
+        """,
+    ("2025-11-17", "2025-11-23"): """
+        Next week I see a flat.
+        Nächste Woche sehe ich eine Wohnung.
+        La próxima semana veo un piso.
+        Je visite un appartement la semaine prochaine.
+        我下周看房。
+        来週アパートを見ます。
+        """,
+    ("2025-11-21", "2025-11-28"): """
+        Next Friday I have an interview.
+        Nächsten Freitag habe ich ein Gespräch.
+        Tengo una entrevista el viernes que viene.
+        J'ai un entretien vendredi prochain.
+        """,
+    ("2025-11-21", "2025-11-21"): """
+        我下周五有面试。
+        来週の金曜日に面接があります。
+        """,
+    ("2025-12-01", "2025-12-31"): """
+        Next month we fly to the Azores.
+        Nächsten Monat fliegen wir auf die Azoren.
+        Le mois prochain, nous partons.
+        我们下个月去旅行。
+        """,
+    ("2025-11-26", "2025-12-02"): """
+        We move in two weeks.
+        Wir ziehen in zwei Wochen um.
+        Nos mudamos dentro de dos semanas.
+        Nous déménageons dans deux semaines.
+        我们两周后搬家。
+        """,
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "span"), [(line.strip(), span) for span, lines in TIMES.items() for line in lines.strip().splitlines()]
+)
+def test_a_time_to_come_is_counted_from_its_own_day(text: str, span: tuple[str, str]) -> None:
+    assert _written(text) == [span]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Heute Morgen war ich müde.",
+        "Guten Morgen!",
+        "Por la mañana corro.",
+        "The next day we left.",
+        "Next door is loud.",
+    ],
+)
+def test_what_only_sounds_like_one(text: str) -> None:
+    assert _written(text) == []
+
+
+def test_a_question_may_name_one_too() -> None:
+    assert days_named("What have I planned for next week?", SATURDAY) == coming_days("next week", SATURDAY)
+    assert days_named("What do I plan for next week?", None) == []
+    assert coming_days("next month", date(1, 1, 1)) == coming_days("tomorrow", date.max) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "now"),
+    [
+        ("What did I plan for this week?", datetime(2025, 11, 18)),
+        ("What have I got planned for next week?", datetime(2025, 11, 15, 18)),
+        ("What was I to do in the third week of November?", datetime(2026, 3, 1)),
+    ],
+)
+def test_a_plan_is_found_in_the_week_that_it_is_for(query: str, now: datetime) -> None:
+    with MemoryBank.open(timezone="Europe/Brussels") as bank:
+        for month in range(1, 12):
+            said = [f"In {month} pots I planted beans.", f"My plan was a cake with {month} eggs."]
+            for day, text in enumerate(said, 3):
+                bank.remember(INES, [Message(text, at=datetime(2025, month, day))], session=f"{month} {day}")
+        florist = Message("Next Friday I have an interview with a florist.", at=datetime(2025, 11, 15, 16))
+        bank.remember(INES, [florist], session="florist")
+        bank.remember(INES, [Message("I bought a lamp.", at=datetime(2025, 11, 15, 17))], session="lamp")
+        assert "florist" in bank.recall(INES, query, token_budget=60, now=now).text
