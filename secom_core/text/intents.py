@@ -129,6 +129,13 @@ _SAID: Final = wording(
 ).search
 """What was said, or happened; with a day it asks for what was said on that day, where it tells nothing else."""
 
+_WHERE: Final = wording(
+    r"""
+    where (?:was|were|did|have|had) (?:I|we)\b(?: (?:been|go|spend|travel|stay)\b)?|wo (?:war|waren) (?:ich|wir)
+    dónde (?:estuve|estuvimos|estaba|fui|fuimos)|où (?:étais-je|étions-nous|suis-je allée?|sommes-nous allée?s)
+    """,
+    anywhere="我们?(?:去了|在)(?:哪里|哪儿|什么地方)|どこ(?:に|へ)(?:行|い)\\w+",
+)
 _DAY_SIGNS: Final = signs(
     "ieri|ontem|oggi|hoje|settiman|giorn|scors|passad|mês|há |em |ad |da |lunedì|"
     "0|1|2|3|4|5|6|7|8|9|day|week|month|year|ago|night|morning|in |since|during|last|gestern|heute|tag|mittwoch|woche"
@@ -329,12 +336,13 @@ def subject(query: str, *, follows: bool = False) -> Subject:
         found = "session before last"
     if found and not tells_of_others(query):
         return found
-    asks = is_signed(folded, _DAY_SIGNS) and (last or _SAID(query))
+    asks = is_signed(folded, _DAY_SIGNS) and (last or _SAID(query) or _WHERE.search(query))
     return "days" if asks and _names_days_alone(query) else attribute_asked(query) or ""
 
 
 def _names_days_alone(query: str) -> bool:
     """Whether a question about what was said tells when, and nothing of what it was about."""
+    query = _WHERE.sub(" ", query)
     rest = without_periods(query)
     return rest != query and not _NAMES(without_talk(rest)) and not tells_of_others(rest)
 

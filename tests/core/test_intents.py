@@ -343,6 +343,7 @@ def test_questions_about_the_session_before_the_last() -> None:
 
 
 OF_DAYS = """
+    Where was I on May 3?
     What did we talk about on May 3?
     What did I say yesterday?
     What did you tell me on 3 June 2023?
@@ -388,7 +389,6 @@ OF_MORE_THAN_DAYS = """
     What did I do wrong yesterday?
     How was the weather yesterday?
     How was the concert last Friday?
-    Where was I on May 3?
     What is due on Friday?
     Was hat Anna gestern gekauft?
     ¿Qué compré ayer?

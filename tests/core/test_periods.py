@@ -652,6 +652,34 @@ def test_a_time_that_has_a_name(text: str, span: tuple[str, str]) -> None:
     assert asked(text) == [span]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Where was I exactly one year ago?",
+        "Where did we go last summer?",
+        "Wo war ich letzten Sommer?",
+        "¿Dónde estuve hace un año?",
+        "Où étais-je en mai 2024 ?",
+        "去年夏天我去了哪里？",
+        "去年の秋、どこに行きましたか？",
+    ],
+)
+def test_where_one_was_then_is_asked_of_all_that_was_said_then(text: str) -> None:
+    assert subject(text) == "days"
+
+
+def test_where_one_went_for_something_is_asked_of_that() -> None:
+    assert subject("Where did I go on holiday in 2023?") == subject("Where did I put the keys yesterday?") == ""
+    with MemoryBank.open() as bank:
+        said = {"We flew to the Azores.": date(2025, 7, 3), "Where were we? Summer tyres.": date(2026, 7, 2)}
+        for text, day in said.items():
+            at = datetime(day.year, day.month, day.day)
+            bank.remember(("ann",), [{"role": "user", "content": text, "at": at}], session=text)
+        asked = "Where did we go the summer before last?"
+        [hit, *_] = bank.recall(("ann",), asked, k=1, now=datetime(2026, 11, 20)).hits
+        assert "Azores" in hit.text
+
+
 def test_a_year_ago_on_a_leap_day_is_the_last_of_february() -> None:
     assert asked("What did I say exactly one year ago?", date(2024, 2, 29)) == [("2023-02-28", "2023-02-28")]
 
