@@ -27,7 +27,7 @@ _SIGNS: Final = signs(
     """name|called|call me|age|how old|birth|born|bday|geburt|geboren|cumple|nac|anniv|né|née|compleanno|nat|aniver
     |nasc|生日|出生|生まれ|생일|태어|live|living|move|home|job|work|profession|occupation|employ|living|do i do|allerg
     |eat|vegan|vegetarian|diet|food|heiß|heiss|alt bin|wohne|lebe|beruf|arbeit|esse|llamo|nombre|años|edad|vivo|trabajo
-    |profesión|dedico|alérgi|comer|appelle|nom|âge|habite|vis|travail|métier|boulot|mang|chiamo|chamo|nome|anni|età|anos|idade|abito|moro|lavor|mestiere|occupo|trabalh
+    |profesión|dedico|alérgi|comer|appelle|nom|âge|habite|vis|travail|métier|boulot|mang|chiamo|chamo|nome|anni|età|anos|idade|abito|vivien|moro|lavor|mestiere|occupo|trabalh
     |emprego|profiss|vida|vita|évit|evit|alergi|celíac|dans la vie|叫|名|多大|岁|几岁|歳|住|工作|上班|职业
     |做什么|家在|仕事|職業|働|家は|过敏|吃|アレルギー|食べ|이름|몇 살|나이|살|직업|일|집|알레르기|먹"""
 )
@@ -116,6 +116,10 @@ _ASKED: Final = {
             where(?:'s| is) (?:my )?home
             (?:what|which) (?:city|town|village|country|place) (?:do|am) i (?:now |currently )?liv(?:e|ing)(?: in)?
             where (?:did|have) i (?:just )?moved?(?: to)?
+            (?:how long|since when) (?:have|do) (?:i|we) (?:been )?(?:lived?|living) (?:here|in this (?:city|town|flat))
+            (?:wie lange|seit wann) (?:wohne|lebe) ich (?:schon )?hier
+            depuis (?:quand|combien de temps) (?:j'habite|je vis) ici
+            cuánto (?:tiempo )?(?:llevo|hace que) (?:viviendo|vivo) aqu[íi]
             wo (?:wohne|lebe) ich|wo ich (?:jetzt )?(?:wohne|lebe)|in welche[mr] (?:stadt|ort|land) (?:wohne|lebe) ich
             (?:¿ ?)?d[óo]nde vivo|(?:¿ ?)?en qu[ée] (?:ciudad|país|pueblo) vivo
             où (?:est-ce que )?(?:j'habite|je vis|habité-je)|j'habite où
@@ -124,7 +128,7 @@ _ASKED: Final = {
             onde (?:é que )?(?:eu )?(?:moro|vivo)|em que (?:cidade|país) (?:eu )?(?:moro|vivo)
             """,
             r"""
-            我(?:现在)?住在?(?:哪|什么)|我家在哪|(?:私|僕|俺)は?(?:今)?どこに住|^(?:今は?)?どこに住んで(?:い?る|い?た)?っけ
+            我(?:现在)?住在?(?:哪|什么)|我家在哪|我?(?:在?这[里儿]|搬来)住了多(?:久|长时间)|(?:私|僕|俺)は?(?:今)?どこに住|^(?:今は?)?どこに住んで(?:い?る|い?た)?っけ
             (?:私|僕|俺)の家は?どこ|(?:(?:나|저)는?|내가|제가) ?(?:지금 )?어디에?서? ?(?:살|사)
             (?:내|우리|제) 집(?:이|은)? ?어디
             """,

@@ -29,6 +29,8 @@ ASKED: dict[Attribute, str] = {
         我的生日是哪天？|我是什么时候出生的？|私の誕生日はいつですか？|내 생일이 언제야?""",
     "home": """
         Dove vivo?|Dove abito adesso?|In che città vivo?|Onde eu moro?|Em que cidade eu moro?
+        How long have I lived here?|How long have we been living in this town?|Seit wann wohne ich hier?
+        Depuis combien de temps j'habite ici ?|¿Cuánto tiempo llevo viviendo aquí?|我在这里住了多久？
         Where do I live?|Where do I live now?|Do you know where I live?|Which city do I live in?|Wo wohne ich?
         ¿Dónde vivo?|Où est-ce que j'habite ?|我住在哪里？|私はどこに住んでいますか？|제가 어디에 살죠?
         我家在哪儿？|今どこに住んでるっけ？|私の家はどこ？|저는 지금 어디에 살고 있나요?|내 집이 어디야?""",
@@ -130,6 +132,7 @@ def test_what_somebody_else_says_tells_nothing() -> None:
     [
         ("Hi! I'm Katrin, nice to meet you.", "What's my name again?", "Katrin"),
         ("We moved to Ghent.", "Where do I live?", "Ghent"),
+        ("We moved to Ghent.", "How long have I lived here?", "Ghent"),
         ("강릉으로 이사했어요!", "내가 어디 살지?", "강릉"),
         ("저는 소아과 간호사예요.", "제 직업이 뭐예요?", "간호사"),
         ("エレナです。小児病棟の看護師です。", "私の仕事は何？", "看護師"),
