@@ -161,9 +161,9 @@ def _periods(text: str, today: date, years: list[int]) -> tuple[list[Span], str]
     parts, text = month_parts(text, today, years)
     days, text = days_of_months(text, today)
     others, text = periods(text, today)
-    lately, text = days_read(text, today, LATELY)
     korean, text = korean_periods(text, today)
-    return [*until_now, *ranges, *since, *parts, *days, *others, *lately, *korean], text
+    lately, text = days_read(text, today, LATELY)
+    return [*until_now, *ranges, *since, *parts, *days, *others, *korean, *lately], text
 
 
 def _ranges(text: str, today: date | None, years: list[int], *, weekdays: bool = True) -> tuple[list[Span], str]:
