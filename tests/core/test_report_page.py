@@ -357,6 +357,15 @@ def test_the_latest_turns_are_those_shown() -> None:
         report(ScopeContents(("a",), sessions), turns=0)
 
 
+@pytest.mark.parametrize(
+    ("years", "caption"), [(2, "Turns in each month"), (4, "Turns in each of the latest 36 months")]
+)
+def test_the_months_that_are_shown_are_told(years: int, caption: str) -> None:
+    turns = tuple(Turn((Message("hi", at=DAY.replace(year=DAY.year - back)),), "s", back) for back in range(years))
+    page = report(ScopeContents(("a",), (ReportedSession("s", turns, (Segment(0, years),)),)))
+    assert f"<figcaption>{caption}</figcaption>" in page
+
+
 def test_turns_without_a_time_or_a_role() -> None:
     turns = (Turn((Message("no time", "", "Ann"),), "s", 0, "t"),)
     page = Page(report(ScopeContents(("a",), (ReportedSession("s", turns, (Segment(0, 1),)),))))

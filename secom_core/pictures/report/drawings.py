@@ -15,7 +15,8 @@ _CELL: Final = 15
 _HEIGHT: Final = 18
 _TURNS_A_ROW: Final = 56
 _ROWS: Final = 8
-_MONTHS: Final = 36
+MONTHS: Final = 36
+"""How many months `months` shows at most."""
 
 
 def strip(turns: Sequence[Turn], segments: Sequence[Segment], names: Sequence[str] = ()) -> str:
@@ -42,7 +43,7 @@ def months(moments: Sequence[datetime]) -> str:
     counts = Counter(12 * at.year + at.month - 1 for at in moments)
     if len(counts) < 2:
         return ""
-    visible = range(min(counts), max(counts) + 1)[-_MONTHS:]
+    visible = range(min(counts), max(counts) + 1)[-MONTHS:]
     most = max(counts[month] for month in visible)
     bars = "".join(_bar(counts[month], most, month, place) for place, month in enumerate(visible))
     return svg(26 * len(visible) + 30, 104, f"turns in each month, at most {most}", bars)

@@ -16,7 +16,7 @@ from ...conversation import Message, Scope, Turn
 from ...errors import InvalidInput
 from ...memory import Segment
 from ..svg import COLOURS, letter
-from .drawings import months, strip
+from .drawings import MONTHS, months, strip
 from .html import STYLE, Page, counted, line, note, when, words
 
 _SESSIONS: Final = 400
@@ -152,7 +152,9 @@ def _overview(contents: ScopeContents) -> Iterator[str]:
         yield f"<div><dt>to</dt><dd>{max(moments):%Y-%m-%d}</dd></div>"
     yield "</dl>"
     if drawn := months(moments):
-        yield f'<figure class="wide">{drawn}<figcaption>Turns in each month</figcaption></figure>'
+        span = 12 * (max(moments).year - min(moments).year) + max(moments).month - min(moments).month
+        caption = "Turns in each month" if span < MONTHS else f"Turns in each of the latest {MONTHS} months"
+        yield f'<figure class="wide">{drawn}<figcaption>{caption}</figcaption></figure>'
 
 
 def _sessions(sessions: Sequence[ReportedSession], page: Page) -> Iterator[str]:
