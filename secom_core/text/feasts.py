@@ -42,6 +42,14 @@ def _feast(of_year: _OfYear, before: int = 0, after: int = 0) -> Reader:
     return read
 
 
+def _new_year(match: re.Match[str], today: date) -> str | None:
+    """The turn of the year; the one that ends a year too, where that is counted back: people mean either."""
+    told, read = year_told(match, today), _at_new_year(match, today)
+    is_counted = told and not (part_named(match, "year") or "").isdecimal()
+    end = date(told + 1, 1, 1) if told and is_counted else date.max
+    return f"{read} {between(end - timedelta(1), end + timedelta(1))}" if read and end <= today else read
+
+
 def _last(of_year: _OfYear, today: date, told: int | None) -> date | None:
     """Such a day of a year, or the last that has come."""
     days = map(of_year, [told] if told else range(today.year, today.year - 9, -1))
@@ -63,6 +71,8 @@ def _easter(year: int) -> date:
     month, day = divmod(moon + weekday - 7 * late + 114, 31)
     return date(year, month, day + 1)
 
+
+_at_new_year: Final = _feast(lambda year: date(year, 1, 1), before=1, after=1)
 
 _NAMES: Final[dict[str, tuple[str, _OfYear]]] = {
     "christmas": (
@@ -173,7 +183,7 @@ FEASTS: Final[tuple[Form, ...]] = (
         "new year|neujahr|año nuevo|nouvel an|元旦|元日|お正月",
         rf"\b(?:new year(?!['’]?s resol)(?:['’]?s(?: day)?)?|neujahr|año nuevo|(?:le )?nouvel an)\b{OF_YEAR}?"
         rf"|(?:(?P<year_before>{YEAR})年?[的の]?)?(?:元旦|元日|お?正月)",
-        _feast(lambda year: date(year, 1, 1), before=1, after=1),
+        _new_year,
     ),
     form(
         "leap day|schalttag|día bisiesto|jour bissextile|闰日|うるう日",

@@ -680,6 +680,12 @@ def test_where_one_went_for_something_is_asked_of_that() -> None:
         assert "Azores" in hit.text
 
 
+@pytest.mark.parametrize("text", ["What did I do at New Year two years ago?", "前年のお正月に何をしましたか？"])
+def test_a_new_year_that_is_counted_back_is_either_turn_of_that_year(text: str) -> None:
+    assert asked(text) == [("2023-12-31", "2024-01-02"), ("2024-12-31", "2025-01-02")]
+    assert asked("What did I do at New Year 2024?") == [("2023-12-31", "2024-01-02")]
+
+
 def test_a_year_ago_on_a_leap_day_is_the_last_of_february() -> None:
     assert asked("What did I say exactly one year ago?", date(2024, 2, 29)) == [("2023-02-28", "2023-02-28")]
 
