@@ -1,6 +1,6 @@
 """Parts of years, months and weeks that a question names: "late in 2023", "this time last year", "two Fridays ago".
 
-In English, German, Spanish, French, Chinese and Japanese.
+In English; most of them in German, Spanish, French, Chinese and Japanese too.
 """
 
 from __future__ import annotations
