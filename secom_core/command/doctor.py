@@ -38,6 +38,7 @@ EXTRAS: Final[Mapping[str, Mapping[str, str]]] = {
     "encrypted": {"sqlcipher3": "sqlcipher3"},
     "salvage": {"dissect.database": "dissect.database"},
     "parquet": {"pyarrow": "pyarrow"},
+    "eval": {"sacrebleu": "sacrebleu", "rouge-score": "rouge_score", "nltk": "nltk"},
 }
 """What each extra brings that is looked for: its distributions, each with the module by which it is imported."""
 _BASE: Final = ("numpy", "SQLAlchemy", "PyStemmer")
