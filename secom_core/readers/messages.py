@@ -87,6 +87,11 @@ def _message(item: object, place: int, zone: tzinfo) -> Message:
 
 def _read(item: object, place: int, zone: tzinfo) -> Message:
     if isinstance(item, Message):
+        if item.text.casefold() in ROLES and item.role and item.role.casefold() not in ROLES:
+            raise InvalidTranscript(
+                f"message {place}: its text is {item.text!r} and its role {shorten(item.role)}, so they are swapped; "
+                f"the text comes first: Message(text, role={item.text!r})"
+            )
         return item
     framework = _FRAMEWORKS.get(type(item).__module__.partition(".")[0], "")
     if framework:

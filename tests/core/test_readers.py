@@ -143,11 +143,19 @@ def test_objects_that_dump_to_a_dict() -> None:
         ([42], "42"),
         ([{"role": "user", "content": "x", "at": "yesterday"}], "no time.*yesterday"),
         ([{"role": "user", "content": "x", "at": "2024-06-31"}], "no time.*2024-06-31"),
+        ([Message("user", "I moved to Ghent.")], r"message 0.*are swapped.*Message\(text, role='user'\)"),
     ],
 )
 def test_what_cannot_be_read_is_named(items: object, carried: str) -> None:
     with pytest.raises(InvalidTranscript, match=carried):
         read_messages(items)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "message", [Message("user"), Message("AI", ""), Message("human", "assistant"), Message("x", "Ann")]
+)
+def test_words_that_are_the_name_of_a_role_are_words(message: Message) -> None:
+    assert read_messages([message]) == (message,)
 
 
 # transcripts
