@@ -19,7 +19,7 @@ from ..stores.cipher import is_plain
 from ..stores.places import file_at
 from .files import Source, read_text
 from .keys import new_key_of, target_key_of
-from .opening import as_options, open_named, opened, scope_of, store_path
+from .opening import as_options, no_store_at, open_named, opened, scope_of, store_path
 from .terminal import Refused, confirmed, note, show
 
 _MANY_TURNS: Final = 200
@@ -111,7 +111,7 @@ def _salvaged(args: Namespace, scope: Scope) -> list[str]:
     if path is None:
         raise Refused("--damaged reads the file of a store, and this one is on a server; restore its last pg_dump")
     if not path.is_file():
-        raise Refused(f"there is no store at {path}")
+        raise no_store_at(path)
     found = salvage(path)
     if not found.exports and is_plain(path) is False:
         raise Refused(

@@ -106,6 +106,10 @@ def _abandon_output() -> None:
 def _first_line(error: Exception) -> str:
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         return f"there is no file or folder {error.filename}; check its name and the folder that it is in"
+    if isinstance(error, IsADirectoryError) and error.filename is not None:
+        return f"{error.filename} is a folder; name a file in it"
+    if isinstance(error, PermissionError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}; give yourself the right to it, or name another file"
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return next(iter(str(error).splitlines()), "") or type(error).__name__

@@ -87,7 +87,7 @@ def _named(args: Namespace) -> str:
     return settings.store
 
 
-def open_named(named: str, *, make: bool, key: str | None = None, said: str = "") -> SqlStore:
+def open_named(named: str, *, make: bool, key: str | None = None, said: str = "", by_option: bool = True) -> SqlStore:
     """The store that a file's name or a URL means.
 
     Args:
@@ -95,12 +95,13 @@ def open_named(named: str, *, make: bool, key: str | None = None, said: str = ""
         make: whether it may be made where there is none.
         key: its key, where it is encrypted.
         said: where the name came from, for an error.
+        by_option: whether the command takes the name by an option.
 
     Raises:
         Refused: there is no store, or the file is something else.
     """
     if not is_postgres(named):
-        _check(file_at(named), make=make, said=said)
+        _check(file_at(named), make=make, said=said, by_option=by_option)
     return open_store(named, key=key)
 
 
@@ -132,7 +133,8 @@ def opened(args: Namespace, *, make: bool = False, layers: Sequence[LayerFactory
     # What is configured is looked at before anything is opened.
     parts = Parts.of(None, progress=sys.stderr.isatty(), layers=layers, **_models(args, layers))
     said = from_where(args.settings, "store")
-    store = open_named(named, make=make, key=key_of(args, named), said=said)
+    by_option = "--store" in args.line.options
+    store = open_named(named, make=make, key=key_of(args, named), said=said, by_option=by_option)
     bank = MemoryBank(store, parts)
     try:
         yield Opened(bank, store, args.settings)
@@ -148,16 +150,23 @@ def _models(args: Namespace, layers: Sequence[LayerFactory]) -> dict[str, Any]:
     return {name: part for name, part in bank_arguments(args.settings).items() if name not in names}
 
 
-def _check(path: Path, *, make: bool, said: str) -> None:
+def _check(path: Path, *, make: bool, said: str, by_option: bool) -> None:
     """Opening a file makes a store of it, so this is looked at before."""
     if path.is_dir():
-        raise Refused(f"{path}{said} is a folder; --store wants a file")
+        raise Refused(f"{path}{said} is a folder; name a file in it")
     if not path.exists():
         if not make:
-            raise Refused(
-                f"there is no store at {path}{said}; name yours with --store FILE or SECOM_STORE, "
-                "or make one with `secom remember` or `secom import`"
-            )
+            raise no_store_at(path, said, by_option=by_option)
     elif is_plain(path) is not False and not (make and path.stat().st_size == 0) and not holds_bank(path):
         # What is encrypted is looked at with its key, when it is opened.
-        raise Refused(f"{path}{said} is not a store of secom")
+        raise Refused(f"{path}{said} is not a store of secom; name another file")
+
+
+def no_store_at(path: Path, said: str = "", *, by_option: bool = True) -> Refused:
+    """The error about a store that is not there, with what to do."""
+    remedy = (
+        "name yours with --store FILE or SECOM_STORE, or make one with `secom remember` or `secom import`"
+        if by_option
+        else "check its name and the folder that it is in"
+    )
+    return Refused(f"there is no store at {path}{said}; {remedy}")

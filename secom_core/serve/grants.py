@@ -137,7 +137,8 @@ class Tokens:
 
 
 def _read(path: Path) -> Iterator[tuple[str, Grant]]:
-    with path.open(encoding="utf-8") as file:
+    # What is no text is on a line that is none of a token, and the error names it.
+    with path.open(encoding="utf-8", errors="replace") as file:
         text = file.read(_LONGEST_FILE)
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():

@@ -625,6 +625,57 @@ def test_other_files_are_left_alone(secom: Secom, words: list[str]) -> None:
     assert Path("text.db").read_text() == "dear diary" * 1000
 
 
+OF_A_STORE = {
+    "remember": ["remember", "chat.txt", "--store", "@", *ALICE],
+    "recall": ["recall", "Ghent", "--store", "@", *ALICE],
+    "inspect": ["inspect", "--store", "@", *ALICE],
+    "report": ["report", "-o", "page.html", "--store", "@", *ALICE],
+    "correct": ["correct", "1", "No.", "--yes", "--store", "@", *ALICE],
+    "retract": ["retract", "1", "--yes", "--store", "@", *ALICE],
+    "undo": ["undo", "1", "--yes", "--store", "@", *ALICE],
+    "pin": ["pin", "1", "--yes", "--store", "@", *ALICE],
+    "unpin": ["unpin", "1", "--yes", "--store", "@", *ALICE],
+    "forget": ["forget", "--all", "--yes", "--store", "@", *ALICE],
+    "sweep": ["sweep", "--store", "@"],
+    "compact": ["compact", "--store", "@"],
+    "export": ["export", "--store", "@", *ALICE],
+    "import": ["import", "@"],
+    "check": ["check", "--store", "@"],
+    "prepare": ["prepare", "--store", "@"],
+    "move": ["move", "@"],
+    "backup": ["backup", "@"],
+    "rekey": ["rekey", "@", "--new-key-file", "key.txt"],
+    "serve": ["serve", "--tokens-file", "@", *ALICE],
+    "token": ["token", "laptop", "--tokens-file", "@", *ALICE],
+    "scopes": ["scopes", "--store", "@"],
+    "doctor": ["doctor", "--store", "@"],
+}
+
+
+def test_every_command_is_tried_on_files_that_are_none() -> None:
+    assert {*OF_A_STORE, "completion"} == parser().commands.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OF_A_STORE)
+def test_what_an_error_advises_the_command_can_take(kept: Secom, name: str) -> None:
+    """A folder, a file of another program, rubbish, and where it has to be there, a file that is not."""
+    with sqlite3.connect("other.db") as connection:
+        connection.execute("CREATE TABLE scopes (name TEXT)")
+    Path("folder.db").mkdir()
+    Path("rubbish.db").write_bytes(bytes(range(128, 256)) * 64)
+    Path("key.txt").write_text("another one")
+    makes = name in {"remember", "import", "move", "backup", "token", "doctor"}
+    for place in ["folder.db", "other.db", "rubbish.db", *([] if makes else ["none.db"])]:
+        done = kept(*(place if word == "@" else word for word in OF_A_STORE[name]))
+        assert done.code == 1
+        last = done.err.splitlines()[-1]
+        assert last.startswith("secom: ")
+        assert place in last
+        of_this_command = re.sub("`[^`]*`", "", last)
+        assert set(re.findall(r"--[a-z][\w-]+", of_this_command)) <= set(parser().commands[name].options), last
+
+
 BROKEN = {
     "picture.txt": (b"\x89PNG\r\n\x1a\n\0\0", "picture.txt looks like a picture; pictures hold no text"),
     "empty.txt": (b" \n", "empty.txt holds no message"),
