@@ -157,7 +157,7 @@ def _check(path: Path, *, make: bool, said: str, by_option: bool) -> None:
     if not path.exists():
         if not make:
             raise no_store_at(path, said, by_option=by_option)
-    elif is_plain(path) is not False and not (make and path.stat().st_size == 0) and not holds_bank(path):
+    elif is_plain(path) is not False and not holds_bank(path, or_nothing=make):
         # What is encrypted is looked at with its key, when it is opened.
         raise Refused(f"{path}{said} is not a store of secom; name another file")
 

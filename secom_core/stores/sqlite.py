@@ -148,8 +148,12 @@ def _is_foreign(cursor: Any) -> bool:
     return bool(names) and not names >= _OWN_TABLES
 
 
-def holds_bank(file: Path) -> bool:
+def holds_bank(file: Path, *, or_nothing: bool = False) -> bool:
     """Whether a plain file is a bank's, of any schema; it is only read.
+
+    Args:
+        file: the file.
+        or_nothing: also where it has no tables yet, as where the disk was full when the bank was made.
 
     Raises:
         StoreError: it cannot be read; with what to do.
@@ -157,7 +161,8 @@ def holds_bank(file: Path) -> bool:
     where = f"file:{quote(os.fsencode(file.resolve()))}?mode=ro"
     try:
         with closing(sqlite3.connect(where, uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
-            return {row[0] for row in connection.execute("SELECT name FROM sqlite_master")} >= _OWN_TABLES
+            names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+            return names >= _OWN_TABLES or (or_nothing and not names)
     except sqlite3.Error as error:
         raise StoreError(f"the store at {file} {Cipher().reason(error)}") from error
 

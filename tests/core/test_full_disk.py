@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from collections import namedtuple
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
+from secom_core.command import main
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, StoreLocked, StoreUnwritable
 from secom_core.stores import places
@@ -118,3 +120,29 @@ def test_a_log_that_keeps_what_was_forgotten_may_do_so_for_want_of_room(bank: Me
         assert bank.health().forgotten_in_log
     bank.remember(ANN, [Message("I like coffee.")], session="v")
     assert not bank.health().forgotten_in_log
+
+
+_FULL = """
+import resource, signal, sys
+from secom_core.command import main
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", [0, 8192])
+def test_a_store_that_was_begun_on_a_full_disk_is_made_once_there_is_room(
+    bank: MemoryBank, tmp_path: Path, room: int
+) -> None:
+    """What a move, or the first remember, has left there is a file without tables, and nobody else's."""
+    (tmp_path / "chat.txt").write_text("Ann: I moved to Ghent.\n")
+    new, source = str(tmp_path / "new.db"), ["--store", str(bank.storage.path)]
+    for words in (["move", new, *source], ["remember", str(tmp_path / "chat.txt"), "--store", new, "--scope", "ann"]):
+        command = [sys.executable, "-B", "-c", _FULL, str(room), *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 1
+        assert "there is room" in done.stderr or "make room" in done.stderr
+        assert main(words) == 0
+        Path(new).unlink()
