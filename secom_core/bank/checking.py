@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -41,6 +42,10 @@ from .records import Finding
 _WORDS: Final = (scopes, sessions, messages)
 """Tables of which no check deletes a row."""
 _AGAIN: Final = "deleted, and made again from the turns"
+_SAVED: Final = (
+    "restore the last backup, or save what can be read, and take it into a new file: secom export for each scope, with "
+    "--damaged where that fails, and secom import"
+)
 
 
 @dataclass(frozen=True)
@@ -94,9 +99,17 @@ class Checkup:
 
 def check(checkup: Checkup) -> tuple[Finding, ...]:
     """Whatever the checks find, mended where that is wanted."""
+    damage = list(file_is_whole(checkup))
+    if damage:
+        # What is written to such a file may take more of it along.
+        checkup = replace(checkup, repair=False)
     if checkup.repair:
         free_last_ids(checkup.store, checkup.tables)
-    found = [each for look in CHECKS for each in look(checkup)]
+    found = damage.copy()
+    for look in CHECKS:
+        # Of a damaged file, it is reported already that not all of it can be read.
+        with suppress(*([StoreError] if damage else [])):
+            found += look(checkup)
     if checkup.repair:
         for layer, _, scope_id in checkup.unsound:
             _begin_again(checkup, layer, scope_id)
@@ -132,8 +145,7 @@ def file_is_whole(checkup: Checkup) -> Iterator[Finding]:
     """SQLite's pages and indexes are whole."""
     wrong = checkup.store.integrity()
     if wrong:
-        remedy = "restore the last backup, or save what can be read: secom export --damaged"
-        yield Finding(f"the file is damaged: {wrong[0]}", remedy, count=len(wrong), can_be_mended=False)
+        yield Finding(f"the file is damaged: {wrong[0]}", _SAVED, count=len(wrong), can_be_mended=False)
 
 
 def log_is_empty(checkup: Checkup) -> Iterator[Finding]:
@@ -276,8 +288,7 @@ def memories_agree(checkup: Checkup) -> Iterator[Finding]:
             try:
                 agrees = _agrees(checkup.store, each)
             except StoreError as error:
-                remedy = "restore the last backup, or save what can be read: secom export --damaged"
-                yield Finding(str(error), remedy, "messages", scope, each.name, can_be_mended=False)
+                yield Finding(str(error), _SAVED, "messages", scope, each.name, can_be_mended=False)
                 continue
             if not agrees:
                 what = "memories with holes, overlaps, or of other words than its turns"
@@ -336,7 +347,6 @@ def index_agrees(checkup: Checkup) -> Iterator[Finding]:
 
 
 CHECKS: Final[tuple[Callable[[Checkup], Iterator[Finding]], ...]] = (
-    file_is_whole,
     rows_have_owners,
     rows_are_of_one_scope,
     rows_are_records,

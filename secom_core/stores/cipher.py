@@ -157,12 +157,29 @@ class Cipher:
         return False
 
     def damages(self, connection: Any) -> list[str]:
-        """What is wrong with the pages of an encrypted file, each checked by its own code; nothing where all are whole.
+        """What is wrong with the pages of the file; nothing where all are whole.
 
         Args:
-            connection: the driver's own. What is in the write-ahead log only is not looked at.
+            connection: the driver's own. Of an encrypted file, each page is also checked by its own code; what is in
+                the write-ahead log only is not looked at by that.
         """
-        return [row[0] for row in connection.execute("PRAGMA cipher_integrity_check")] if self.is_on else []
+        try:
+            found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
+        except self.driver.DatabaseError as error:
+            # SQLite goes no further than the first page that is none, says neither where it is nor what is whole, and
+            # lets nothing but an end follow in this transaction.
+            connection.rollback()
+            tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            found = [flaw for [name] in tables if (flaw := self._damage_of(connection, name))] or [str(error)]
+        of_pages = [row[0] for row in connection.execute("PRAGMA cipher_integrity_check")] if self.is_on else []
+        return [*of_pages, *(line for line in found if line != "ok")]
+
+    def _damage_of(self, connection: Any, table: str) -> str:
+        try:
+            connection.execute("SELECT * FROM pragma_integrity_check(?)", (table,)).fetchall()
+        except self.driver.DatabaseError as error:
+            return f"the table {table}: {error}"
+        return ""
 
 
 def check_key(key: object) -> None:

@@ -281,6 +281,32 @@ def test_the_command_says_what_to_do_with_a_damaged_store(whole, tmp_path, capsy
     assert "secom export --damaged" in said
 
 
+@pytest.mark.slow
+@needs_salvage
+@pytest.mark.parametrize("table", ["index_blocks", "memories", "change_records", "messages"])
+def test_a_check_names_the_table_whose_page_is_rubbish_and_what_saves_every_turn(whole, tmp_path, capsys, table):
+    path, data = tmp_path / "bank.db", bytearray(whole.read_bytes())
+    with closing(sqlite3.connect(whole)) as connection:
+        [[root]] = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,)).fetchall()
+    data[(root - 1) * PAGE : root * PAGE] = os.urandom(PAGE)
+    path.write_bytes(data)
+    with MemoryBank.open(path) as bank:
+        [first, *_] = bank.check()
+        assert f"the file is damaged: the table {table}: " in first.what
+        assert "secom export" in first.remedy
+        assert not any(each.mended for each in bank.check(repair=True))
+    assert path.read_bytes() == data
+    store, scope, out = ["--store", str(path)], ["--scope", "acme", "--scope", "ann"], str(tmp_path / "ann.jsonl")
+    assert main(["check", "--repair", *store]) == 1
+    assert f"the table {table}" in capsys.readouterr().out
+    if main(["export", *store, *scope, "-o", out]):
+        assert main(["export", "--damaged", *store, *scope, "-o", out]) == 0
+    assert main(["import", out, "--store", str(tmp_path / "new.db")]) == 0
+    with MemoryBank.open(tmp_path / "new.db") as bank:
+        assert bank.stats(ANN).turns == 120
+        assert not bank.check()
+
+
 def test_the_command_warns_in_one_line_without_a_place_in_its_code(whole, tmp_path):
     path = tmp_path / "bank.db"
     shutil.copy(whole, path)
