@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.tools import BaseTool
 
-from secom_core.errors import MissingExtra
+from secom_core.errors import MissingExtra, warn_degraded
 
 from .messages import latest_question
 from .prompt_caching import MARK, mark_for
@@ -18,14 +19,29 @@ except ImportError as error:
     raise MissingExtra("SecomMiddleware", "langchain") from error
 
 
-def inserted(request: ModelRequest[Any], block: str, place: Literal["human", "system"]) -> ModelRequest[Any]:
+def inserted(
+    request: ModelRequest[Any], block: str, place: Literal["human", "system"], own: Sequence[BaseTool] = ()
+) -> ModelRequest[Any]:
     """The request with a block of memories; as it is where the block is empty.
 
     Args:
         request: to the model.
         block: the memories.
         place: behind the user's latest message, or at the end of the system message.
+        own: the memory's tools, of which the agent has others in their place where these have the same names.
+
+    Warns:
+        DegradedWarning: it has.
     """
+    names = {each.name: each.description for each in own}
+    given = (each for each in request.tools if isinstance(each, BaseTool))
+    others = [each.name for each in given if names.get(each.name, each.description) != each.description]
+    if others:
+        warn_degraded(
+            f"the agent has another tool in the place of the memory's {', '.join(others)}, as of two tools with one "
+            "name it keeps one; give tools=False, and the memory's tools other names: "
+            "create_search_memory_tool(bank, name='search_conversations')"
+        )
     if not block:
         return request
     question = latest_question(request.messages)

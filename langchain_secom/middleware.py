@@ -162,8 +162,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         found: dict[str, Any] = {"where": where, "also": also, "also_keys": also_keys, "history": history}
         options = recall_options(bank, token_budget, k, layers, only_relevant, cite=cite, **found)
         check_hook(query)
-        self._session_key, self._insert = check_key("session_key", session_key), partial(inserted, place=inject)
-        self._subagents, self._on_error = subagents, on_error
+        self._session_key, self._subagents, self._on_error = check_key("session_key", session_key), subagents, on_error
         shared = check_writer(writer, bank, self._name)
         self._writer = shared or BackgroundWriter(bank) if write == "background" else None
         self._cite, self._instruction = cite, check_text("instruction", instruction, empty=True)
@@ -172,6 +171,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         self._recall = TurnRecall(bank, options, query, read_as, trace_contents)
         self._threads = ThreadMemory(bank, self._writer, write, subagents, read_as, retracted)
         self.tools = memory_tools(bank, scope, scope_keys, session_key=session_key, **found) if tools else []
+        self._insert = partial(inserted, place=inject, own=self.tools)
         self.trace_policy = None if trace_contents else _SILENT
         self.transformers = (MarkerTransformer,) if cite and markers == "strip" else ()
         self._key, self._thread_key = state_keys(self._name)

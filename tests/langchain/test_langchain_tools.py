@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -20,6 +21,7 @@ from http_agent import SAVERS, WAYS, HttpAgentModel, run_agent, saver_of
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import BaseTool
+from langchain_core.tools import tool as as_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
@@ -36,7 +38,7 @@ from langchain_secom import (
 )
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
-from secom_core.errors import InvalidInput, InvalidScope
+from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope
 from secom_core.testing import Answer, ScriptedServer, ToolCall
 
 ANN, BOB = ("acme", "ann"), ("acme", "bob")
@@ -520,3 +522,25 @@ def test_a_search_that_could_find_only_what_the_thread_shows_blames_no_budget() 
         messages = agent.invoke({"messages": [("user", "What is my dog called?")]}, friday)["messages"]
     [found] = [each.text for each in messages if isinstance(each, ToolMessage)]
     assert found == "Nothing about this is remembered."
+
+
+@pytest.mark.parametrize("tools", [True, False])
+def test_another_tool_in_the_place_of_the_memorys_is_warned_of(bank: MemoryBank, tools: bool) -> None:
+    @as_tool
+    def search_memory(query: str) -> str:
+        """Search the memory of another package."""
+        return "nothing"
+
+    renamed = create_search_memory_tool(bank, scope=ANN, name="search_conversations")
+    with ScriptedServer(lambda request: "I see.") as server, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        memory = SecomMiddleware(bank, scope=ANN, write="off", tools=tools)
+        given = [search_memory, *([] if tools else [renamed])]
+        agent = create_agent(HttpAgentModel(base_url=server.base_url), given, middleware=[memory])
+        agent.invoke({"messages": [("user", "Where does Bello swim?")]})
+        offered = [each["function"]["name"] for each in server.requests[0].body["tools"]]
+    said = [str(each.message) for each in warned if issubclass(each.category, DegradedWarning)]
+    if tools:
+        assert ["another tool in the place of the memory's search_memory, " in each for each in said] == [True]
+    else:
+        assert (said, offered) == ([], ["search_memory", "search_conversations"])
