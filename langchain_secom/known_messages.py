@@ -14,8 +14,9 @@ from secom_core.bank import MemoryBank
 from secom_core.citations import read_citations
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.text.kept import KEPT, Kept
+from secom_core.text.tool_texts import is_of_memory
 
-from .convert import Tools, text_of, to_message, to_messages, without_calls
+from .convert import Tools, text_of, to_message, to_messages, without_calls, without_recalled
 from .messages import is_summary, place_of, stable_id
 from .notices import is_notice
 from .readings import Readings
@@ -268,13 +269,19 @@ def _named(messages: Iterable[Message], session: str, options: ThreadOptions) ->
 
 
 def _without_memory_tools(thread: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The messages without calls of the memory tools: their results are memories, which nobody said."""
-    ours = {
-        each.tool_call_id
-        for each in thread
-        if isinstance(each, ToolMessage) and each.additional_kwargs.get("lc_source") == "secom"
-    }
-    return [without_calls(message, ours) for message in thread]
+    """The messages without calls of a memory's tools: their results are memories, which nobody said."""
+    results = [each for each in thread if isinstance(each, ToolMessage) and _is_of_memory(each)]
+    ours, said = {each.tool_call_id for each in results}, set(map(id, results))
+    return [without_calls(message, ours) for message in thread if id(message) not in said]
+
+
+def _is_of_memory(result: ToolMessage) -> bool:
+    """Whether a result is of a tool of this memory, or of one over MCP, as its words tell."""
+    if result.additional_kwargs.get("lc_source") == "secom":
+        return True
+    text = text_of(result)
+    own = without_recalled(text)
+    return len(own) < len(text) or is_of_memory(own)
 
 
 def ids_shown(turns: Iterable[Turn], shown: Sequence[BaseMessage]) -> list[str]:

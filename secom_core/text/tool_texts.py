@@ -14,6 +14,23 @@ _IDS_FOUND: Final = regex(r"(?:\s*^|(?:\\n)+)memory_id: \[\d+\] .*\Z", re.M)
 """What a search of the memory says behind the block that it has found (`secom_core.context.reading`), also written down
 as an object with the block in it."""
 
+_OF_MEMORY: Final = regex(
+    r"Nothing about this is remembered\.|No memory was found by these words; try others\."
+    r"|There are memories, but none fits into \d+ tokens\.|Nothing is remembered yet\.|Remembered, as \S+\."
+    r"|Corrected: \S+ is now \S+\.|Marked as not true: \S+\.|Forgot \d+ of \d+\..*",
+    re.S,
+)
+"""What the tools of a memory say where they give no block (`secom_core.serve.tools`)."""
+
+
+def is_of_memory(text: str) -> bool:
+    """Whether a tool of a memory answered so, whichever server it is of.
+
+    Args:
+        text: the answer, without the block of recalled memories that such a tool gives.
+    """
+    return _OF_MEMORY.fullmatch(text.strip()) is not None
+
 
 def result(text: str) -> str:
     """What a tool answered, without the ids of what a search of the memory found.

@@ -19,8 +19,9 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 
 from http_agent import SAVERS, WAYS, HttpAgentModel, run_agent, saver_of
 from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, StructuredTool
 from langchain_core.tools import tool as as_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
@@ -36,7 +37,7 @@ from langchain_secom import (
     create_read_memory_tool,
     create_search_memory_tool,
 )
-from secom_core.bank import MemoryBank
+from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, InvalidScope
 from secom_core.testing import Answer, ScriptedServer, ToolCall
@@ -46,6 +47,11 @@ KEYS = ("tenant_id", "user_id")
 as_ann: Any = {"configurable": {"tenant_id": "acme", "user_id": "ann"}}
 as_bob: Any = {"configurable": {"tenant_id": "acme", "user_id": "bob"}}
 both = pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+
+
+class FakeAgentModel(GenericFakeChatModel):
+    def bind_tools(self, tools: Any, **_: Any) -> Any:
+        return self
 
 
 def filled(path: str | Path = ":memory:") -> MemoryBank:
@@ -544,3 +550,41 @@ def test_another_tool_in_the_place_of_the_memorys_is_warned_of(bank: MemoryBank,
         assert ["another tool in the place of the memory's search_memory, " in each for each in said] == [True]
     else:
         assert (said, offered) == ([], ["search_memory", "search_conversations"])
+
+
+@pytest.mark.parametrize("checkpointed", [True, False])
+def test_calls_of_a_memory_server_are_no_talk(bank: MemoryBank, checkpointed: bool) -> None:
+    """The tools of ``secom serve --mcp``, whose results are marked by nothing but their words."""
+    served = pytest.importorskip("secom_core.serve.tools", reason="needs the extra 'serve'")
+    grant = pytest.importorskip("secom_core.serve.grants").Grant("agent", ANN)
+    asked = {
+        "recall": {"query": "Where does Bello swim?"},
+        "read_the_rest": {"memory_id": "ann-1"},
+        "remember": {"text": "Bello is a spaniel."},
+        "correct": {"memory_id": "ann-1", "text": "Bello swims in the Scheldt."},
+        "look": {"what": "sessions"},
+        "forget": {"memory_ids": ["ann-1"]},
+    }
+    assert {*asked} == {each.name for each in served.TOOLS}
+    with BackgroundWriter(bank) as writer:
+
+        def made(one: Any) -> BaseTool:
+            return StructuredTool.from_function(
+                lambda **given: [{"type": "text", "text": one.does(writer, grant, one.takes(**given))}],
+                name=one.name,
+                description=one.says,
+                args_schema=one.takes,
+            )
+
+        calls = [AIMessage("", tool_calls=[{"name": name, "args": args, "id": name}]) for name, args in asked.items()]
+        weather = AIMessage("", tool_calls=[{"name": "weather", "args": {"city": "Ghent"}, "id": "w"}])
+        model = FakeAgentModel(messages=iter([*calls, weather, AIMessage("In the Leie.")]))
+        other = StructuredTool.from_function(lambda city: "rain", name="weather", description="The weather.")
+        tools = [*map(made, served.TOOLS), other]
+        memory = SecomMiddleware(bank, scope=ANN, write="inline", on_error="raise")
+        agent = create_agent(model, tools, middleware=[memory], checkpointer=InMemorySaver() if checkpointed else None)
+        config: Any = {"configurable": {"thread_id": "friday"}}
+        results = agent.invoke({"messages": [("user", "Where does my dog swim?")]}, config)["messages"]
+    assert sum(isinstance(each, ToolMessage) for each in results) == len(asked) + 1
+    said = [message.text for turn in bank.turns(ANN, "friday") for message in turn.messages]
+    assert said == ["Where does my dog swim?", '[calls weather({"city": "Ghent"})]', "rain", "In the Leie."]
