@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import date
 from itertools import chain, islice
 from typing import Final, NamedTuple, TypeAlias
 
@@ -351,6 +352,15 @@ def _tells_nothing(table: PassageTable, row: int) -> bool:
 
 
 def _in_time(table: PassageTable, rows: Rows) -> list[int]:
-    """The rows as they were said; those of one day session by session, as these came."""
-    order = np.lexsort([*table.order(rows), table.at(rows).day])
-    return list(map(int, rows[order].tolist()))
+    """The rows as they were said; those of one day session by session, as these came.
+
+    What a clock that was wrong has dated in the future was said no earlier than what had come before it.
+    """
+    order, day = table.order(rows), table.at(rows).day
+    ahead = day > date.today().toordinal() + 1
+    if ahead.any() and not ahead.all():
+        came = np.lexsort(order)
+        told = np.where(ahead[came], 0, day[came])
+        day = day.copy()
+        day[came] = np.where(ahead[came], np.maximum.accumulate(told), told)
+    return list(map(int, rows[np.lexsort([*order, day])].tolist()))

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, bindparam, func, select
+from sqlalchemy import Connection, Select, bindparam, func, or_, select
 
 from ..conversation import Scope
 from ..times import MICROSECOND
 from .derived import touch
 from .driver import rows_of
+from .messages import microseconds
 from .rows import SessionRow, is_count, session_row
 from .schema import IS_OPEN, messages, scopes, sessions
 
@@ -42,8 +43,15 @@ class OpenSession:
     last: int
 
     def rests(self, at: int, idle: timedelta) -> bool:
-        """Whether nothing was said in it for longer than ``idle`` at a moment, in microseconds."""
-        return at - self.said > idle // MICROSECOND
+        """Whether nothing was said in it for longer than ``idle`` at a moment, in microseconds.
+
+        What was said later than that and than tomorrow was dated by a clock that was wrong, and nobody can wait for it.
+        """
+        return at - self.said > idle // MICROSECOND or self.said > max(at, _tomorrow())
+
+
+def _tomorrow() -> int:
+    return microseconds(datetime.now(timezone.utc) + timedelta(days=1))
 
 
 def open_sessions(connection: Connection, scope_id: int) -> list[OpenSession]:
@@ -96,6 +104,7 @@ def end(connection: Connection, ended: Iterable[SessionRow]) -> None:
 
 def resting_scopes(connection: Connection, at: int, idle: timedelta) -> Sequence[Scope]:
     """The scopes with an open session in which nothing was said for longer than ``idle``."""
-    quiet = _last(messages.c.at_us) < at - idle // MICROSECOND
+    said = _last(messages.c.at_us)
+    quiet = or_(said < at - idle // MICROSECOND, said > max(at, _tomorrow()))
     of_scopes = select(scopes.c.key).where(scopes.c.id.in_(select(sessions.c.scope_id).where(IS_OPEN, quiet)))
     return [tuple(json.loads(key)) for key in connection.scalars(of_scopes.order_by(scopes.c.id))]

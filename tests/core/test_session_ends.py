@@ -45,6 +45,22 @@ def test_sessions_are_sorted_by_their_last_message_where_that_is_asked_for(each_
         assert bank.sessions(BOB, latest_first=True) == []
 
 
+@pytest.mark.parametrize("idle", [False, True])
+def test_a_session_that_a_wrong_clock_has_dated_ends_too(each_store: None, idle: bool) -> None:
+    ahead = datetime(2099, 1, 1, tzinfo=timezone.utc)
+    with MemoryBank.open() as bank:
+        bank.remember(ANN, [("user", "The shed has a red door.")], session="wrong", at=ahead)
+        if idle:
+            assert bank.end_idle_sessions(after(60)) == [(ANN, "wrong")]
+        else:
+            assert say(bank, "right", "I carved an owl.", 60) == ("wrong",)
+        assert closed(bank) == ["wrong"]
+        # Where all is dated so, the clock is that of a simulation.
+        bank.remember(BOB, [("user", "It rains.")], session="a", at=ahead)
+        assert bank.remember(BOB, [("user", "Still.")], session="a", at=ahead + timedelta(minutes=1)).ended == ()
+        assert (BOB, "a") not in bank.end_idle_sessions(ahead + timedelta(minutes=2))
+
+
 # -- when they end ----------------------------------------------------------------------------------------------------
 
 
@@ -123,14 +139,14 @@ def test_a_late_message_opens_an_ended_session_and_layers_take_it_in_at_its_next
 @pytest.mark.slow
 def test_what_is_imported_with_old_dates_ends_by_its_own_dates(bank: MemoryBank) -> None:
     """Not at once, for more of it may follow: when the next message comes, or the clock is looked at."""
-    say(bank, "live", "I moved to Ghent.", 1_000_000)
+    say(bank, "live", "I moved to Ghent.", 0)
     for day in range(3):
         for minute in range(4):
-            ended = say(bank, f"day {day}", f"Old talk {minute} of day {day}.", day * 1440 + minute)
+            ended = say(bank, f"day {day}", f"Old talk {minute} of day {day}.", day * 1440 + minute - 1_000_000)
             assert ended == ((f"day {day - 1}",) if day and not minute else ())
     # What was said before a session ended does not end it.
     assert closed(bank) == ["day 0", "day 1"]
-    assert say(bank, "live", "My cat is called Mila.", 1_000_001) == ("day 2",)
+    assert say(bank, "live", "My cat is called Mila.", 1) == ("day 2",)
     assert closed(bank) == ["day 0", "day 1", "day 2"]
 
 

@@ -227,6 +227,20 @@ def test_a_long_last_session_is_shown_by_what_the_user_said_on_each_subject(week
     assert recall.tokens <= 200
 
 
+def test_a_session_that_a_wrong_clock_has_dated_is_not_the_last_one_for_ever(week: MemoryBank) -> None:
+    ahead = datetime(2099, 1, 1, tzinfo=timezone.utc)
+    week.remember(SCOPE, [("user", "The shed has a red door.")], session="wrong", at=ahead, close=True)
+    query = "What did we talk about last time?"
+    assert "red door" in week.recall(SCOPE, query, token_budget=60, only_relevant=True).text
+    said = "I carved an owl for the mantelpiece."
+    week.remember(SCOPE, [("user", said)], session="right", at=AT + timedelta(days=9), close=True)
+    last = week.recall(SCOPE, query, token_budget=60, only_relevant=True).text
+    assert "owl" in last
+    assert "red door" not in last
+    first = week.recall(SCOPE, "What did we talk about the first time?", token_budget=60, only_relevant=True).text
+    assert "red door" not in first
+
+
 BEFORE_LAST = ["What did we talk about the time before last?", "上上次我们聊了什么？"]
 
 
