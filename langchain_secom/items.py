@@ -136,7 +136,8 @@ class Items:
             items = self._current(namespace, (turn for hit in alike for turn in hit.turns))
             items.sort(key=lambda item: (item.created, item.key))
             found += zip(items, (hit.relevance for hit in alike), strict=False)
-        return found[:k]
+        # What is not to be searched has no words, and an embedder gives a vector to none too.
+        return [each for each in found if each[0].text][:k]
 
     def _hits(self, namespace: Namespace, query: str, k: int) -> list[Hit]:
         """What a query finds, best first: ``k`` hits, and those that rank as the last of them does."""

@@ -165,7 +165,7 @@ class SecomStore(BaseStore):
         for each in self._living(self._items.all(namespace)):
             (items if matches(each.value, op.filter) else others).append(each)
         scores = self._items.relevance(namespace, op.query, others) if op.query and items else {}
-        return [(item, scores.get(item.turn_id)) for item in items]
+        return [(item, scores.get(item.turn_id) if item.text else None) for item in items]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()

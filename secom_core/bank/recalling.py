@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..context.block import counter_with, shown_with
-from ..conversation import Message, Scope, Turn, check_scope
+from ..conversation import ITEMS, Message, Scope, Turn, check_scope
 from ..derived.segments import Derivation
 from ..errors import StaleIndex
 from ..filters import Joined, read_filter
@@ -125,7 +125,9 @@ class Recalling:
             if verdict is not None:
                 found = verdict.applied(_by_scope(searched, found))
             if options.only_relevant:
-                found = [[each for each in finds if asked.asks and not is_faint(each)] for finds in found]
+                # Who searches for an item asks for it, whatever the words.
+                asks = asked.asks or scopes[0][0] == ITEMS
+                found = [[each for each in finds if asks and not is_faint(each)] for finds in found]
             units = next((made for each in layers if (made := each.units(request, found[0])) is not None), None)
             ranking = None
             if len(scopes) == 1:

@@ -74,6 +74,24 @@ def test_items_that_say_the_same_are_all_found(bank: MemoryBank) -> None:
     assert scores["pet again"] is not None
 
 
+@pytest.mark.parametrize("filtered", [False, True])
+@pytest.mark.parametrize("embedder", [None, HashingEmbedder()])
+def test_a_greeting_is_searched_for_as_any_word_and_what_is_not_indexed_has_no_score(
+    filtered: bool, embedder: HashingEmbedder | None
+) -> None:
+    with MemoryBank.open(embedder=embedder) as bank:
+        store = SecomStore(bank)
+        for key, text in (("a", "hello world"), ("b", "I like cats")):
+            store.put(ANN, key, {"text": text, "kind": "fact"})
+        store.put(ANN, "c", {"text": "hello hello", "kind": "fact"}, index=False)
+        for query in ("hello", "Hello!", "hello world"):
+            found = store.search(ANN, query=query, filter={"kind": "fact"} if filtered else None)
+            scores = {item.key: item.score for item in found}
+            assert found[0].key == "a"
+            assert scores["a"] is not None
+            assert scores["c"] is None
+
+
 def test_only_the_fields_that_are_indexed_are_searched(bank: MemoryBank) -> None:
     store = SecomStore(bank, fields=["title", "pages[*].text"])
     store.put(ANN, "a", {"title": "Rivers", "pages": [{"text": "The Leie."}], "note": "zebra"})
