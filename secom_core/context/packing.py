@@ -67,6 +67,7 @@ class _BudgetPacker:
         budget = most = MOST_TOKENS if token_budget is None else token_budget
         hits, fitting = list[Hit](), None
         counter = cache(counter)
+        candidates = [each for each in candidates if _says_anything(each.turn)]
         choose = self._choose if token_budget is not None else _best_in_order
         candidates = self._in_order(candidates, counter) if token_budget is not None else candidates
         for tried in range(1, _PACKED_AGAIN + 1):
@@ -226,6 +227,11 @@ def _best_memories(candidates: Sequence[Candidate], k: int | None, room: Room) -
                 share -= tokens
         if growing.is_begun:
             yield growing.hit(0)
+
+
+def _says_anything(turn: Turn) -> bool:
+    """Whether any of its messages has words: of one without, there is nothing to show."""
+    return any(message.text and not message.text.isspace() for message in turn.messages)
 
 
 def _tokens_of(hit: Hit, counter: TokenCounter) -> int:

@@ -183,3 +183,18 @@ def test_a_reply_that_was_cut_off_before_its_first_word_is_no_line_of_the_block(
     assert "assistant: \n" not in recall.text
     assert "user: Book a table for four.\n[2] user: No, for five.\nassistant: Five.\n" in recall.text
     assert "assistant: \n" not in recall.hits[0].text
+
+
+@pytest.mark.parametrize("only_relevant", [False, True])
+@pytest.mark.parametrize("limits", [{}, {"k": 5}, {"token_budget": 60}])
+def test_a_turn_without_a_word_is_not_shown(only_relevant: bool, limits: dict[str, int]) -> None:
+    scope = ("ann",)
+    with MemoryBank.open() as bank:
+        bank.remember(scope, [("user", "I moved to Ghent."), ("assistant", "")], session="a")
+        bank.remember(scope, [("user", ""), ("assistant", "")], session="b")
+        bank.remember(scope, [("user", " \n "), ("assistant", "")], session="c")
+        for query in ("Where did I move?", "What did we talk about last time?", ""):
+            recall = bank.recall(scope, query, only_relevant=only_relevant, **limits)
+            assert all("Ghent" in hit.turns[0].text for hit in recall.hits)
+            assert "user: \n" not in recall.text
+        assert bank.stats(scope).turns == 3
