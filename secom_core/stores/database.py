@@ -262,7 +262,7 @@ class Database:
                 raise StoreUnwritable(f"the store at {self._place} can only be read")
         if self.is_sqlite and self.path is not None and not has_room(self.path):
             raise StoreUnwritable(
-                f"the store at {self._place} has less than 1 MiB of room on its disk; make room there"
+                f"the store at {self._place} has less than 1 MiB of room on its disk or in your quota; make room there"
             )
 
     @contextmanager

@@ -5,7 +5,10 @@ Such a text is most often a URL with a password in it, so errors show its scheme
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import sys
 from pathlib import Path
 from shutil import disk_usage
 from typing import Final
@@ -16,6 +19,8 @@ from ..errors import InvalidInput, shorten
 from ..text.patterns import regex
 
 _LEAST_ROOM: Final = 2**20
+# The disk is full; a quota is used up; a file may be no longer.
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _POSTGRES: Final = regex(r"\s*postgres(?:ql)?(?:\+\w+)?://", re.I)
 _SCHEME: Final = regex(r"\s*(?P<name>[a-z][a-z0-9+.\-]+):", re.I)
 _NO_FILE: Final = regex(
@@ -77,8 +82,29 @@ def resolved(where: str | Path) -> Path:
 
 
 def has_room(file: str) -> bool:
-    """Whether the disk of a file has a megabyte of room."""
-    return disk_usage(Path(file).parent).free >= _LEAST_ROOM
+    """Whether the disk of a file has a megabyte of room, also within the quota, as far as the system says so."""
+    folder = Path(file).parent
+    return disk_usage(folder).free >= _LEAST_ROOM and _may_take(folder, _LEAST_ROOM)
+
+
+def _may_take(folder: Path, size: int) -> bool:
+    """Whether a file in the folder could be so long: one without a name, which nobody sees, is made so for a moment.
+
+    What a quota leaves is told by nothing else. Where there are no such files, or none may be made, it could.
+    """
+    if sys.platform != "linux":
+        return True
+    try:
+        file = os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600)
+    except OSError as error:
+        return error.errno not in _NO_ROOM
+    try:
+        os.posix_fallocate(file, 0, size)
+    except OSError as error:
+        return error.errno not in _NO_ROOM
+    finally:
+        os.close(file)
+    return True
 
 
 def shown_url(url: URL) -> str:

@@ -110,6 +110,18 @@ def test_health_tells_of_a_disk_that_is_full(bank: MemoryBank, monkeypatch: pyte
     assert "less than 1 MiB of room" in str(health.last_error)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="files without a name are a matter of Linux")
+def test_health_tells_of_a_quota_that_is_used_up_and_leaves_nothing_behind(bank: MemoryBank, tmp_path: Path) -> None:
+    before = sorted(tmp_path.iterdir())
+    with no_room(bank):
+        health = bank.health()
+    assert not health.ok
+    assert not health.writable
+    assert "in your quota" in str(health.last_error)
+    assert bank.health().ok
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_a_log_that_keeps_what_was_forgotten_may_do_so_for_want_of_room(bank: MemoryBank) -> None:
     bank.remember(ANN, [Message(LONG) for _ in range(20)], session="u")
     bank.storage.compact()
