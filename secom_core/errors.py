@@ -26,6 +26,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
@@ -133,7 +134,10 @@ class MissingExtra(SecomError, ImportError):
 
 
 class ModelError(SecomError):
-    """A language model or embedder could not be used."""
+    """A language model or embedder could not be used. The message holds no key that a client's error tells."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(without_keys(each) if isinstance(each, str) else each for each in args))
 
 
 class ModelUnavailable(ModelError):
@@ -232,14 +236,19 @@ def warn_degraded(what: str, error: BaseException | None = None) -> None:
         frame = frame.f_back
     outside = [level for level, root in enumerate(roots, start=1) if root not in _OURS]
     callers = [level for level in outside if roots[level - 1] not in _BETWEEN] or outside or [1]
-    warning = DegradedWarning(_without_keys(what))
+    warning = DegradedWarning(without_keys(what))
     warning.__cause__ = error
     warnings.warn(warning, stacklevel=callers[0])
 
 
-def _without_keys(text: str) -> str:
+def without_keys(text: str) -> str:
     """A text without what lets somebody in, which errors of clients hold: keys stand in addresses and headers."""
     return _QUERY.sub(r"\1?…", _BEARER.sub(r"\1…", _COMES_AS.sub("://…@", text)))
+
+
+def traced(error: BaseException) -> str:
+    """An error with where it was raised and its causes, as a log may hold it: without keys."""
+    return without_keys("".join(traceback.format_exception(error)).rstrip())
 
 
 def attempted(part: str, make: Callable[[], T], what: str, *, waits: bool = True) -> T | None:

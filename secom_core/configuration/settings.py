@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, NamedTuple
 
+from ..errors import without_keys
 from ..stores.places import is_postgres
 from .kinds import Reader, choice, names, option, place, scope_parts, seconds, text, texts, truth, variable, whole
 
@@ -124,4 +125,4 @@ def _shown(value: object) -> str:
         return postgres_place(value)
     if isinstance(value, tuple):
         return ", ".join(value) if value else "none"
-    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else without_keys(str(value))

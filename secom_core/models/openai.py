@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..errors import BadReply, ContextTooLong, InvalidInput, MissingExtra, ModelUnavailable, shorten
+from ..errors import BadReply, ContextTooLong, InvalidInput, MissingExtra, ModelUnavailable, shorten, without_keys
 from ..llm.limits import says_too_long
 from ..llm.quoting import without_thoughts
 from ..llm.reply import Reply, empty, ended_at_limit
@@ -269,7 +269,7 @@ class _Endpoint:
             )
         limits = {"timeout": timeout, "max_retries": max_retries}
         self._options: dict[str, Any] = {"base_url": url, "api_key": key or _NO_KEY, **limits}
-        self.label = f"{model} at {url or 'OpenAI'}"
+        self.label = without_keys(f"{model} at {url or 'OpenAI'}")
         self.refused = (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError)
 
     @cached_property

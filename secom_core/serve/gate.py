@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..configuration import ServeSettings
-from ..errors import InvalidInput
+from ..errors import InvalidInput, traced
 from .grants import Grant, Tokens
 from .hosts import Hosts
 from .metrics import Metrics
@@ -87,7 +87,7 @@ class Gate:
 
     async def _refuse(self, error: Exception, scope: Scope, receive: Receive, answer: _Answer) -> None:
         if answer.status:
-            _LOG.error("an answer broke off", exc_info=error)
+            _LOG.error("an answer broke off\n%s", traced(error))
             return
         told = told_of(error)
         if scope["path"] == MCP:

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from ..bank import AsyncMemoryBank, BackgroundWriter, MemoryBank
 from ..conversation import Scope
-from ..errors import SecomError
+from ..errors import SecomError, traced
 
 T = TypeVar("T")
 
@@ -71,11 +71,11 @@ class ServedMemory:
         for scope in self._scopes:
             try:
                 self.bank.prepare(scope)
-            except SecomError:  # noqa: PERF203 - one scope that fails leaves the others
+            except SecomError as error:  # noqa: PERF203 - one scope that fails leaves the others
                 # As the bank is closed, the next call to the store ends it.
                 if self._is_closing:
                     return
-                _LOG.exception("a scope could not be made ready; the first recall tries again")
+                _LOG.error("a scope could not be made ready; the first recall tries again\n%s", traced(error))
 
     async def _sweep(self) -> None:
         while True:
@@ -83,8 +83,9 @@ class ServedMemory:
             try:
                 # Among the calls that read: a language model may take its time, and nobody's words wait for it.
                 await self.run(self._swept)
-            except SecomError:
-                _LOG.exception("sessions could not be ended; it is tried again in %s seconds", self._sweep_every)
+            except SecomError as error:
+                again = f"it is tried again in {self._sweep_every} seconds"
+                _LOG.error("sessions could not be ended; %s\n%s", again, traced(error))
 
     def _swept(self) -> None:
         self.bank.lifetimes.end_expired()

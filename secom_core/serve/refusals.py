@@ -11,7 +11,7 @@ from mcp_types import INTERNAL_ERROR, INVALID_REQUEST
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from ..errors import DuplicateId, InvalidInput, ModelError, SecomError, StoreError, StoreLocked
+from ..errors import DuplicateId, InvalidInput, ModelError, SecomError, StoreError, StoreLocked, traced, without_keys
 from .answers import ErrorAnswer
 from .operations import NotAllowed, NotThere
 from .usage import TooMany
@@ -56,7 +56,7 @@ def refusal(error: SecomError) -> Refused:
         if isinstance(error, kind):
             headers = {"retry-after": str(error.retry_after)} if isinstance(error, TooMany) else {}
             return Refused(status, code, str(error), headers)
-    _LOG.error("a call failed: %s", error)
+    _LOG.error("a call failed: %s", without_keys(str(error)))
     for kind, status, code, message in _INSIDE:
         if isinstance(error, kind):
             return Refused(status, code, message, {"retry-after": "1"} if status == 503 else {})
@@ -69,7 +69,7 @@ def told_of(error: Exception) -> Refused:
         return Refused(error.status_code, "no_such_call", _of_route(error.status_code), error.headers)
     if isinstance(error, SecomError):
         return refusal(error)
-    _LOG.error("a call failed", exc_info=error)
+    _LOG.error("a call failed\n%s", traced(error))
     return Refused(500, "failed", "the call failed; the server's log says why")
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
+import pickle
 import re
 import traceback
 import warnings
@@ -17,9 +19,18 @@ from embedders import HashingEmbedder
 
 from secom_core import MemoryBank, Message
 from secom_core.bank import BackgroundWriter
+from secom_core.configuration import read_settings
 from secom_core.conversation import Session, group_messages
 from secom_core.denoisers import Informativeness
-from secom_core.errors import DegradedWarning, DuplicateId, InvalidInput, MissingExtra, ModelUnavailable, StoreError
+from secom_core.errors import (
+    BadReply,
+    DegradedWarning,
+    DuplicateId,
+    InvalidInput,
+    MissingExtra,
+    ModelUnavailable,
+    StoreError,
+)
 from secom_core.llm.flow import Prompt
 from secom_core.llm.rewriting import QueryRewriter
 from secom_core.segmenters import FixedSize, ZeroShotSegmenter
@@ -519,6 +530,33 @@ def test_warnings_hold_no_key_that_the_error_of_a_client_tells(kind: type[Except
     messages = [str(each.message) for each in raised if each.category is DegradedWarning]
     assert messages
     assert all((told or error) in message for message in messages)
+
+
+def test_no_error_of_a_model_nor_what_is_shown_of_it_holds_a_key() -> None:
+    pytest.importorskip("openai", reason="needs the extra 'openai'")
+    models = importlib.import_module("secom_core.models")
+    url = f"http://ann:{KEY}@127.0.0.1:9/v1?key={KEY}"
+    model = models.OpenAIModel("any", base_url=url, timeout=0.5, max_retries=0)
+    embedder = models.OpenAIEmbedder("any", base_url=url, timeout=0.5, max_retries=0)
+    for part, ask in ((model, lambda: model.complete(Prompt("Hello"))), (embedder, lambda: embedder.embed(["a"]))):
+        with pytest.raises(ModelUnavailable, match=r"any at http://…@127\.0\.0\.1:9/v1\?… gave no answer") as caught:
+            ask()
+        assert KEY not in str(caught.value) + repr(part)
+        assert KEY not in str(pickle.loads(pickle.dumps(caught.value)))
+    assert KEY not in str(BadReply(f"no JSON from {url}", "…"))
+    rows = read_settings({"base_url": url, "embedder_base_url": url, "store": f"postgresql://u:{KEY}@host/db"}).rows()
+    assert KEY not in str(list(rows))
+
+
+def test_the_log_of_the_server_holds_no_key(caplog: pytest.LogCaptureFixture) -> None:
+    refusals = pytest.importorskip("secom_core.serve.refusals", reason="needs the extra 'serve'")
+    for kind in (ModelUnavailable, RuntimeError, StoreError):
+        error = kind(f"no answer from https://ann:{KEY}@host.example")
+        error.__cause__ = ValueError(f"400 for url 'https://host.example/v1?key={KEY}'")
+        assert KEY not in str(refusals.told_of(error))
+    assert "no answer from https://…@host.example" in caplog.text
+    assert "400 for url 'https://host.example/v1?…'" in caplog.text
+    assert KEY not in caplog.text
 
 
 FAILING = {
