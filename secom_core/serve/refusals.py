@@ -94,7 +94,9 @@ def answered_to_agent(told: Refused, asked: bytes) -> Response:
         body = {"jsonrpc": "2.0", "id": None, "error": {"code": INVALID_REQUEST, "message": message}}
         return Response(json.dumps(body), told.status, told.headers, "application/json")
     if request.get("method") == "tools/call":
-        answer: dict[str, Any] = {"result": {"content": [{"type": "text", "text": message}], "isError": True}}
+        # Newer clients want to know that it is all, and older ones pass that over.
+        said = {"content": [{"type": "text", "text": message}], "isError": True, "resultType": "complete"}
+        answer: dict[str, Any] = {"result": said}
     else:
         answer = {"error": {"code": INTERNAL_ERROR, "message": message}}
     return Response(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), media_type="application/json")
