@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -32,6 +33,14 @@ _NAMED: Final = "/v1/sessions/"
 _PATIENCE: Final = 4
 _SHORT: Final = 65_536
 """How many bytes are read of a call that is one too many."""
+_END: Final = 4_096
+"""How many bytes at either end of a body that is too large are looked at."""
+_ID: Final = rb'"id"\s*:\s*(?P<id>\d+|"[\w-]*")\s*'
+_BESIDE: Final = rb'"(?:jsonrpc|method)"\s*:\s*"[\w./]*"\s*'
+# Beside these, the fields of a request are what it is asked with.
+_ID_FIRST: Final = re.compile(rb"\s*\{\s*(?:%b,\s*)*%b," % (_BESIDE, _ID))
+_ID_LAST: Final = re.compile(rb",\s*%b(?:,\s*%b)*\}\s*\Z" % (_ID, _BESIDE))
+_CALLS: Final = re.compile(rb'"method"\s*:\s*"tools/call"')
 _HEADERS: Final = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 
 
@@ -102,6 +111,8 @@ class Gate:
         if told.status == 429:
             with suppress(Refused, _Left), anyio.move_on_after(self._settings.timeout):
                 return await _body(Headers(scope=scope), receive, _SHORT)
+        if isinstance(told, _TooLarge):
+            return told.asked
         body: bytes = scope.get("state", {}).get("body", b"")
         return body
 
@@ -209,8 +220,8 @@ def bearer(headers: Headers) -> str | None:
 async def _body(headers: Headers, receive: Receive, most: int) -> bytes:
     length = headers.get("content-length", "0")
     if length.isdecimal() and int(length) > _PATIENCE * most:
-        raise _too_large(most)
-    parts, size, more = [], 0, True
+        raise _TooLarge(most)
+    parts, size, more, begin, end = list[bytes](), 0, True, b"", b""
     # A little more than is allowed is read and thrown away: who still sends would not read the answer.
     while more and size <= _PATIENCE * most:
         message = await receive()
@@ -218,16 +229,23 @@ async def _body(headers: Headers, receive: Receive, most: int) -> bytes:
             raise _Left
         part, more = message.get("body", b""), message.get("more_body", False)
         size += len(part)
+        begin, end = (begin + part[:_END])[:_END], (end + part)[-_END:]
         if size <= most:
             parts.append(part)
     if size > most:
-        raise _too_large(most)
+        raise _TooLarge(most, begin, b"" if more else end)
     return b"".join(parts)
 
 
-def _too_large(most: int) -> Refused:
-    message = f"the body is longer than {most:,} bytes; send the messages in several calls"
-    return Refused(413, "too_large", message, {"connection": "close"})
+class _TooLarge(Refused):
+    """A body that is longer than is allowed; what its ends tell of an agent's request is enough to answer that."""
+
+    def __init__(self, most: int, begin: bytes = b"", end: bytes = b"") -> None:
+        message = f"the body is longer than {most:,} bytes; send the messages in several calls"
+        super().__init__(413, "too_large", message, {"connection": "close"})
+        named = _ID_FIRST.match(begin) or _ID_LAST.search(end)
+        method = b"tools/call" if _CALLS.search(begin) or _CALLS.search(end) else b""
+        self.asked = b'{"id": %b, "method": "%b"}' % (named["id"], method) if named else b""
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -69,6 +69,20 @@ def test_a_call_too_many_is_a_result_that_the_model_reads(place: Path) -> None:
         assert 'secom_calls_total{path="/mcp",status="429"} 3.0' in counted
 
 
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_the_official_client_reads_that_a_call_is_too_many_and_goes_on(place: Path, mode: str) -> None:
+    environ = {"SECOM_SERVE_MAX_PER_MINUTE": "8"}
+    with serving(place, "--tokens-file", "tokens.jsonl", environ=environ) as served, called(served, SCOPE) as caller:
+        headers = {"authorization": f"Bearer {caller.token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            Client(streamable_http_client(f"{served.url}/mcp", http_client=http), mode=mode) as client,
+        ):
+            results = [await client.call_tool("look", {}) for _ in range(12)]
+        assert [each.is_error for each in results[-2:]] == [True, True]
+        assert "this token may make 8 calls in a minute" in results[-1].content[0].text
+
+
 def test_a_call_that_takes_too_long_is_a_result_that_the_model_reads(place: Path) -> None:
     environ = {"SECOM_SERVE_TIMEOUT": "1"}
     with serving(place, "--tokens-file", "tokens.jsonl", environ=environ) as served, called(served, SCOPE) as caller:
@@ -80,6 +94,31 @@ def test_a_call_that_takes_too_long_is_a_result_that_the_model_reads(place: Path
         assert told.status_code == 200
         assert told.json()["result"]["isError"]
         assert "no answer within 1 s" in told.json()["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_a_call_that_is_too_large_is_a_result_that_the_model_reads(place: Path, mode: str) -> None:
+    environ = {"SECOM_SERVE_MAX_BODY_BYTES": "100000"}
+    with serving(place, "--tokens-file", "tokens.jsonl", environ=environ) as served, called(served, SCOPE) as caller:
+        headers = {"authorization": f"Bearer {caller.token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            Client(streamable_http_client(f"{served.url}/mcp", http_client=http), mode=mode) as client,
+        ):
+            result = await client.call_tool("remember", {"text": 'It says {"id": 3}, ' * 10_000})
+            assert result.is_error
+            assert "longer than 100,000 bytes" in result.content[0].text
+            assert "Nothing is remembered" in (await client.call_tool("look", {})).content[0].text
+
+        large = {"name": "remember", "arguments": {"text": '"id": 3}' * 30_000}}
+        fields = {"jsonrpc": "2.0", "id": "a-7", "method": "tools/call", "params": large}
+        for names in (["jsonrpc", "id", "method", "params"], ["method", "params", "jsonrpc", "id"]):
+            told = caller.http.post("/mcp", json={name: fields[name] for name in names})
+            assert (told.status_code, told.json()["id"]) == (200, "a-7")
+            assert told.json()["result"]["isError"]
+        nested = {"method": "tools/call", "params": {**large, "id": 3}}
+        assert caller.http.post("/mcp", json=nested).status_code == 413
+        assert caller.http.post("/v1/remember", json=fields).status_code == 413
 
 
 def test_an_agent_hears_why_its_token_is_refused(caller: Caller) -> None:
