@@ -273,7 +273,9 @@ async def test_without_a_token_no_agent_is_let_in(server: Served) -> None:
 async def test_an_agents_request_has_the_limits_of_any_other(caller: Caller) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "remember", "arguments": {}}}
     call["params"]["arguments"] = {"text": "x" * 200_000}  # type: ignore[index]
-    assert caller.http.post("/mcp", json=call).status_code == 413
+    told = caller.http.post("/mcp", json=call).json()
+    assert (told["id"], told["result"]["isError"]) == (1, True)
+    assert "the body is longer than" in told["result"]["content"][0]["text"]
     assert caller.http.post("/mcp", json=call, headers={"origin": "http://evil.example"}).status_code == 403
     assert caller.http.get("/mcp").status_code == 405
 
