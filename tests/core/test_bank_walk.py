@@ -1,11 +1,10 @@
 """Any order of calls on a bank, from two handles, beside a plain list of what was said: nothing is lost, nothing stays.
 
-``WALKS`` and ``STEPS`` in the environment make it longer: ``WALKS=500 STEPS=80 pytest tests/core/test_bank_walk.py``.
+`walks` makes it longer.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import ExitStack
 from datetime import datetime, timedelta, timezone
@@ -15,14 +14,13 @@ from typing import Any
 
 import pytest
 from embedders import HashingEmbedder
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from walks import walks
 
 from secom_core import MemoryBank, Message
 from secom_core.conversation import Scope, Turn
 
-WALKS, STEPS = int(os.environ.get("WALKS", "8")), int(os.environ.get("STEPS", "40"))
 BEGIN = datetime(2025, 1, 6, 9, tzinfo=timezone.utc)
 KEYWORD = re.compile(r"kw\d+q")
 SUBJECTS = [
@@ -255,13 +253,4 @@ class Walk(RuleBasedStateMachine):
 @pytest.mark.slow
 def test_any_order_of_calls_loses_nothing_and_leaves_nothing(place: Path | str, embedder: Any) -> None:
     walk = type("Walk", (Walk,), {"place": place, "embedder": embedder})
-    few = settings(
-        max_examples=WALKS,
-        stateful_step_count=STEPS,
-        derandomize="WALKS" not in os.environ,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],  # a shorter walk to what fails is looked for in minutes
-        print_blob=True,
-    )
-    run_state_machine_as_test(walk, settings=few)
+    run_state_machine_as_test(walk, settings=walks(8, 40))

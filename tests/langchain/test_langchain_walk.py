@@ -1,11 +1,10 @@
 """Any order of what happens to a thread: its memory holds what the thread holds, and nothing that it left behind.
 
-``WALKS`` and ``STEPS`` in the environment make it longer, as for `tests/core/test_bank_walk.py`.
+`walks` makes it longer.
 """
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +16,6 @@ import pytest
 
 pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'langchain'")
 
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from langchain.agents import create_agent
@@ -25,11 +23,11 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
+from walks import walks
 
 from langchain_secom import SecomMiddleware
 from secom_core.bank import MemoryBank
 
-WALKS, STEPS = int(os.environ.get("WALKS", "10")), int(os.environ.get("STEPS", "12"))
 ANN = ("ann",)
 THREAD: Any = {"configurable": {"thread_id": "friday"}}
 
@@ -180,13 +178,4 @@ def said_once(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 @pytest.mark.slow
 def test_any_order_of_what_happens_to_a_thread() -> None:
-    few = settings(
-        max_examples=WALKS,
-        stateful_step_count=STEPS,
-        derandomize="WALKS" not in os.environ,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],  # a shorter walk to what fails is looked for in minutes
-        print_blob=True,
-    )
-    run_state_machine_as_test(Walk, settings=few)
+    run_state_machine_as_test(Walk, settings=walks(10, 12))

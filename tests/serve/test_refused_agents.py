@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,16 @@ def asked(method: str, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
 
 
+@asynccontextmanager
+async def official(url: str, token: str, mode: Any = "auto") -> AsyncIterator[Client]:
+    """The official client, with a user's token, in its newest protocol or an older one."""
+    async with (
+        httpx2.AsyncClient(headers={"authorization": f"Bearer {token}"}, timeout=30) as http,
+        Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
+    ):
+        yield client
+
+
 LOOK: Mapping[str, Any] = asked("tools/call", name="look", arguments={})
 
 
@@ -37,11 +47,7 @@ async def test_more_calls_at_once_than_a_token_may_make_wait_for_their_turn(plac
     environ = {"SECOM_SERVE_MAX_CONCURRENT": "2"}
     with serving(place, "--tokens-file", "tokens.jsonl", environ=environ) as served, called(served, SCOPE) as caller:
         caller.remember("I keep bees.")
-        headers = {"authorization": f"Bearer {caller.token}"}
-        async with (
-            httpx2.AsyncClient(headers=headers, timeout=30) as http,
-            Client(streamable_http_client(f"{served.url}/mcp", http_client=http)) as client,
-        ):
+        async with official(served.url, caller.token) as client:
             results = await asyncio.gather(*(client.call_tool("recall", {"query": "bees"}) for _ in range(20)))
         assert ["I keep bees." in result.content[0].text for result in results] == [True] * 20
 
@@ -73,11 +79,7 @@ def test_a_call_too_many_is_a_result_that_the_model_reads(place: Path) -> None:
 async def test_the_official_client_reads_that_a_call_is_too_many_and_goes_on(place: Path, mode: str) -> None:
     environ = {"SECOM_SERVE_MAX_PER_MINUTE": "8"}
     with serving(place, "--tokens-file", "tokens.jsonl", environ=environ) as served, called(served, SCOPE) as caller:
-        headers = {"authorization": f"Bearer {caller.token}"}
-        async with (
-            httpx2.AsyncClient(headers=headers, timeout=30) as http,
-            Client(streamable_http_client(f"{served.url}/mcp", http_client=http), mode=mode) as client,
-        ):
+        async with official(served.url, caller.token, mode) as client:
             results = [await client.call_tool("look", {}) for _ in range(12)]
         assert [each.is_error for each in results[-2:]] == [True, True]
         assert "this token may make 8 calls in a minute" in results[-1].content[0].text
@@ -100,11 +102,7 @@ def test_a_call_that_takes_too_long_is_a_result_that_the_model_reads(place: Path
 async def test_a_call_that_is_too_large_is_a_result_that_the_model_reads(place: Path, mode: str) -> None:
     environ = {"SECOM_SERVE_MAX_BODY_BYTES": "100000"}
     with serving(place, "--tokens-file", "tokens.jsonl", environ=environ) as served, called(served, SCOPE) as caller:
-        headers = {"authorization": f"Bearer {caller.token}"}
-        async with (
-            httpx2.AsyncClient(headers=headers, timeout=30) as http,
-            Client(streamable_http_client(f"{served.url}/mcp", http_client=http), mode=mode) as client,
-        ):
+        async with official(served.url, caller.token, mode) as client:
             result = await client.call_tool("remember", {"text": 'It says {"id": 3}, ' * 10_000})
             assert result.is_error
             assert "longer than 100,000 bytes" in result.content[0].text
