@@ -16,6 +16,7 @@ __all__ = [
     "Denoiser",
     "Embedder",
     "EndSegmenter",
+    "GrowingSegmenter",
     "LearningSegmenter",
     "Procedure",
     "Prompt",
@@ -35,6 +36,15 @@ class Segmenter(Protocol):
 
     def segment(self, turns: Sequence[Turn]) -> list[Segment]:
         """Ranges that cover ``turns`` in order, with no gap and no overlap; no turns give no segments."""
+
+
+@runtime_checkable
+class GrowingSegmenter(Segmenter, Protocol):
+    """A segmenter that need not cut an open session anew with each of its turns."""
+
+    @property
+    def cut_every(self) -> int:
+        """At which numbers of turns it does, such as each fourth; until then, new turns lengthen the last segment."""
 
 
 @runtime_checkable

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from ..conversation import Turn
 from ..errors import attempted
-from ..memory import Segment, check_partition
-from ..protocols import EndSegmenter, Segmenter
+from ..memory import Segment, check_partition, segments_from
+from ..protocols import EndSegmenter, GrowingSegmenter, Segmenter
 from ..stores.rows import MemoryRow
 
 TAIL: Final = 48
 """How many turns at the end of an open session may still be cut anew: bounds the cost of one more turn."""
+
+_SHORT: Final = 16
+"""How many unsettled turns are cut anew with each further one in any case: it takes a millisecond."""
 
 AWAITING: Final = 200
 """How many turns of an open session wait at most for a segmenter that cuts ended ones. Beyond, older cuts stay."""
@@ -43,7 +47,9 @@ class Cuts:
         return self.by is None
 
 
-def cut(segmenter: Segmenter, tail: Sequence[Turn], old: Sequence[MemoryRow], *, waits: bool) -> Cuts:
+def cut(
+    segmenter: Segmenter, tail: Sequence[Turn], old: Sequence[MemoryRow], *, waits: bool, goes_on: bool = False
+) -> Cuts:
     """Cut the unsettled turns of a session.
 
     Args:
@@ -51,11 +57,14 @@ def cut(segmenter: Segmenter, tail: Sequence[Turn], old: Sequence[MemoryRow], *,
         tail: the turns.
         old: the memories that some of them have, in order, from the first turn on.
         waits: whether a segmenter that waits for the end of sessions is to wait.
+        goes_on: whether the session is open, and this segmenter has made ``old``.
 
     Warns:
         DegradedWarning: the segmenter has failed.
     """
     if not isinstance(segmenter, EndSegmenter):
+        if goes_on and (segments := _lengthened(segmenter, tail, old)):
+            return Cuts(segments, type(segmenter).__name__)
         segments, by = _by_words_if_failing(segmenter, tail)
         return Cuts(segments, by, failed=by != type(segmenter).__name__)
     if not waits:
@@ -64,8 +73,19 @@ def cut(segmenter: Segmenter, tail: Sequence[Turn], old: Sequence[MemoryRow], *,
         if found is not None:
             return Cuts(found, type(segmenter).__name__)
     kept, first = _before_the_last(old, tail)
-    segments, _ = _by_words_if_failing(segmenter.fallback, tail[first:])
+    segments = _lengthened(segmenter.fallback, tail[first:], old[len(kept) :]) if goes_on else []
+    segments = segments or _by_words_if_failing(segmenter.fallback, tail[first:])[0]
     return Cuts(segments, None, not waits, kept, first)
+
+
+def _lengthened(segmenter: Segmenter, tail: Sequence[Turn], old: Sequence[MemoryRow]) -> list[Segment]:
+    """The old segments, the last one with what has come since; none where the session is to be cut anew."""
+    if not isinstance(segmenter, GrowingSegmenter) or len(tail) <= _SHORT or not old:
+        return []
+    if (tail[-1].index + 1) // segmenter.cut_every != old[-1].stop // segmenter.cut_every:
+        return []
+    places = [turn.index for turn in tail]
+    return segments_from((bisect_left(places, row.start) - 1 for row in old[1:]), len(tail))
 
 
 def _by_words_if_failing(segmenter: Segmenter, turns: Sequence[Turn]) -> tuple[list[Segment], str]:

@@ -87,7 +87,9 @@ class Derivation:
             since = 0 if afresh else row.settled
             row = replace(counted(row, tail), cut=0 if afresh else row.cut) if since == 0 else row
             old = [] if afresh else old
-            cuts = cut(self._segmenters.of(scope), tail, old, waits=not (ended and row.awaits_cut))
+            segmenter, waits = self._segmenters.of(scope), not (ended and row.awaits_cut)
+            goes_on = waits and not row.closed and row.cut_by in (None, type(segmenter).__name__)
+            cuts = cut(segmenter, tail, old, waits=waits, goes_on=goes_on)
             if cuts.failed and row.is_provisional and not afresh:
                 return row
             rows = self._memories(cuts, tail, old, row, scope)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from . import lexical
 from .cohesion import COSINES, Places, window_sums
 from .cues import WORDS
 from .evidence import boundary_chances, load_prior
-from .partition import Floats, best_partition, check_options
+from .partition import CUT_EVERY, Floats, best_partition, check_options
 
 SIMILARITIES: Final = tuple(f"similar:{name}" for name in COSINES)
 _NEUTRAL: Final = len(lexical.COLUMNS) - len(WORDS)
@@ -77,6 +77,8 @@ class EmbeddingSegmenter:
     max_length: int = 40
     mean_length: float = 5.0
     threshold: float = 0.36
+
+    cut_every: ClassVar[int] = CUT_EVERY
 
     def __post_init__(self) -> None:
         check_options(self.max_length, self.mean_length, self.threshold)

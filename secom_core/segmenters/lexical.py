@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from ..memory import Segment, segments_from
 from .cohesion import COHESION, Places, cohesion
 from .cues import FORM, WORDS, form, word_kinds
 from .evidence import boundary_chances, load_prior
-from .partition import Floats, best_partition, check_options
+from .partition import CUT_EVERY, Floats, best_partition, check_options
 
 COLUMNS: Final = (*COHESION, *FORM, *WORDS)
 """What is measured at each gap; the first two groups need no language."""
@@ -47,6 +47,8 @@ class LexicalSegmenter:
     max_length: int = 40
     mean_length: float = 5.0
     threshold: float = 0.33
+
+    cut_every: ClassVar[int] = CUT_EVERY
 
     def __post_init__(self) -> None:
         check_options(self.max_length, self.mean_length, self.threshold)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import lgamma, log, log1p
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,11 @@ from ..errors import InvalidInput, shorten
 
 Floats = npt.NDArray[np.float64]
 """Numbers in double precision, of any shape."""
+
+
+CUT_EVERY: Final = 4
+"""At which numbers of turns an open session is cut anew. Until the next one, its new turns are of its last segment: of
+what has just begun, a segmenter cannot tell yet where it leads."""
 
 
 def check_options(max_length: int, mean_length: float, threshold: float) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from sql_log import statements
 
 from secom_core.bank import MemoryBank
-from secom_core.conversation import Message
-from secom_core.memory import Memory
-from secom_core.segmenters import cohesion
+from secom_core.conversation import Message, Turn
+from secom_core.memory import Memory, Segment, segments_from
+from secom_core.segmenters import LexicalSegmenter, cohesion
 from secom_core.stores import driver, messages
 from secom_core.text.kept import Kept, forget_kept
 
@@ -47,9 +47,43 @@ def test_the_turns_before_are_not_read_again(monkeypatch: pytest.MonkeyPatch) ->
         for number in range(20):
             bank.remember(ANN, exchange(number), session="s")
         with counted(monkeypatch, cohesion, "terms") as analysed, counted(monkeypatch, messages, "_message") as read:
-            bank.remember(ANN, exchange(20), session="s")
-    assert analysed == [2]
-    assert read == [4]  # the last turn that was known may have grown
+            for number in range(20, 24):
+                bank.remember(ANN, exchange(number), session="s")
+    assert analysed == [8]
+    assert read == [4 * 4]  # the last turn that was known may have grown
+
+
+class Fifths(LexicalSegmenter):
+    """Cuts after each fifth turn, and says how many it was given."""
+
+    asked: ClassVar[list[int]] = []
+
+    def segment(self, turns: Sequence[Turn]) -> list[Segment]:
+        self.asked.append(len(turns))
+        first = turns[0].index if turns else 0
+        return segments_from([place for place in range(len(turns) - 1) if (first + place) % 5 == 4], len(turns))
+
+
+@pytest.mark.parametrize("every", [1, 4])
+def test_a_long_open_session_is_cut_at_each_fourth_turn_and_at_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int
+) -> None:
+    monkeypatch.setattr(Fifths, "cut_every", every)
+    monkeypatch.setattr(Fifths, "asked", [])
+    with MemoryBank.open(tmp_path / "m.db", segmenter=Fifths()) as bank, MemoryBank.open(tmp_path / "m.db") as reader:
+        for number in range(71):
+            bank.remember(ANN, exchange(number), session="s")
+            spans = [(each.turns[0].index, each.turns[-1].index) for each in bank.memories(ANN, "s")]
+            assert [before[1] + 1 for before in spans] == [*(first for first, _ in spans[1:]), number + 1]
+            # Only what came since the last cut may stand in the segment before.
+            cut_at = number + 1 if every == 1 or number < 16 else (number + 1) // 4 * 4
+            assert [first for first, _ in spans] == list(range(0, cut_at, 5))
+            read, known = (each.recall(ANN, f"Question {number}?", k=3) for each in (reader, bank))
+            assert read.text == known.text
+        assert len(Fifths.asked) == {1: 71, 4: 16 + 13}[every]
+        bank.close_session(ANN, "s")
+        assert [each.turns[0].index for each in bank.memories(ANN, "s")] == list(range(0, 71, 5))
+        assert bank.check(ANN) == ()
 
 
 def test_statements_and_rows_are_few() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ...errors import InvalidInput, warn_degraded
 from ...memory import Segment, boundaries_of, check_partition, segments_from
 from ...protocols import Embedder
 from ..evidence import load_prior
-from ..partition import Floats
+from ..partition import CUT_EVERY, Floats
 from .gaps import PRIOR, SessionView, view_of
 from .learning import COLD_THRESHOLD, Learned, chances_in, learn, learn_labelled, loaded, saved
 
@@ -34,6 +34,8 @@ class AdaptiveSegmenter:
         embedder: any embedder; without one it reads words alone.
         seed: how labelled sessions are dealt to folds.
     """
+
+    cut_every: ClassVar[int] = CUT_EVERY
 
     def __init__(self, embedder: Embedder | None = None, *, seed: int = 0) -> None:
         self.embedder = embedder
