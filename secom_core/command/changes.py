@@ -45,7 +45,7 @@ def remember_(args: Namespace) -> None:
     known = sum(sizes) - new
     names = list(dict.fromkeys(each.session for each in done))
     turn_ids = list(dict.fromkeys(id_ for each in done for id_ in each.turn_ids))
-    besides = f", {known} known already" if known else ""
+    besides = f", {known:,} known already" if known else ""
     text = f"{counted(new, 'message')} remembered{besides}, in {counted(len(names), 'session')}"
     show(args, {"new": new, "known": known, "sessions": names, "turn_ids": turn_ids}, text)
 

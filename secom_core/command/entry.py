@@ -29,11 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: the words after ``secom``; those of this process unless given.
 
     Returns:
-        The exit code: 0; 1 where what was asked for failed; 2 where nothing was asked for.
+        The exit code: 0; 1 where what was asked for failed; 2 where nothing was asked for; 130 after Ctrl-C.
 
     Raises:
         SystemExit: with 2 where the words cannot be understood, with 0 after help.
     """
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         # Half a character cannot be encoded, and is no reason to show nothing.
         if isinstance(stream, io.TextIOWrapper):
@@ -50,6 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             gc.freeze()
 
 
+def _open_what_is_closed() -> None:
+    """Let words that nobody wants go nowhere: `>&-` closes a stream, and Python then has none."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - it is open to the end
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
 def _show_warning(usual: Callable[..., None], message: Warning | str, category: type[Warning], *place: Any) -> None:
     """Say in one line what went on without a better part; the line of code that called is none of the user's."""
     if issubclass(category, DegradedWarning):
@@ -59,6 +66,22 @@ def _show_warning(usual: Callable[..., None], message: Warning | str, category: 
 
 
 def _run(words: Sequence[str]) -> int:
+    try:
+        return _done(words)
+    except BrokenPipeError:
+        # Whoever read has seen enough.
+        _abandon_output()
+        return _FAILED
+    except KeyboardInterrupt:
+        note("interrupted; what is done is kept whole, and the same command again does the rest")
+        return _INTERRUPTED
+    except (SecomError, OSError) as error:
+        _abandon_output()
+        note(_first_line(error), style="error")
+        return _FAILED
+
+
+def _done(words: Sequence[str]) -> int:
     from .options import parser
 
     line = parser(words)
@@ -68,20 +91,8 @@ def _run(words: Sequence[str]) -> int:
     if args.act is None:
         line.print_help(sys.stderr)
         return _MISUSED
-    try:
-        args.act(args)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read has seen enough.
-        _abandon_output()
-        return _FAILED
-    except KeyboardInterrupt:
-        note("interrupted")
-        return _INTERRUPTED
-    except (SecomError, OSError) as error:
-        _abandon_output()
-        note(_first_line(error), style="error")
-        return _FAILED
+    args.act(args)
+    sys.stdout.flush()
     return 0
 
 

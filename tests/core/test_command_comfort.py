@@ -9,12 +9,15 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
+import signal
 import sqlite3
 import struct
 import subprocess
 import sys
 import termios
+import time
 from collections.abc import Sequence
 from contextlib import closing, redirect_stderr
 from dataclasses import dataclass
@@ -367,3 +370,70 @@ def test_the_process_of_the_command_looks_for_no_garbage_as_it_ends(monkeypatch:
         gc.unfreeze()
         gc.collect()
         gc.freeze()
+
+
+# -- what ends early ---------------------------------------------------------------------------------------------------
+
+_AS_IT_STARTS = """
+import builtins, os, signal, sys
+from secom_core.command import main
+usual = builtins.__import__
+def interrupted(name, *more):
+    if name == "options":
+        os.kill(os.getpid(), signal.SIGINT)
+    return usual(name, *more)
+builtins.__import__ = interrupted
+sys.exit(main())
+"""
+
+
+def test_a_command_that_is_interrupted_as_it_starts_shows_no_traceback() -> None:
+    command = [sys.executable, "-c", _AS_IT_STARTS, "scopes"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60)
+    assert done.returncode == 130
+    assert done.stderr.startswith("secom: interrupted; ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_an_interrupted_command_has_done_is_whole_and_the_rest_is_done_by_the_next(folder: Path) -> None:
+    """Ctrl-C in the middle of an import of 600 sessions."""
+    rows = [[f"Herons {each}.", f"Gulls {each}.", f"Swans {each}."] for each in range(600)]
+    said = [
+        {"session": f"s{n}", "messages": [{"role": "user", "content": text} for text in row]}
+        for n, row in enumerate(rows)
+    ]
+    Path("long.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in said), encoding="utf-8")
+    command = [sys.executable, "-m", "secom_core", "remember", "long.jsonl", *ALICE]
+    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and _sessions(folder / "memory.db") < 20:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 130
+    assert "the same command again does the rest" in errors
+    with MemoryBank.open("memory.db") as bank:
+        kept = bank.stats(("acme", "alice"))
+        assert 20 <= kept.sessions < 600
+        assert kept.messages == 3 * kept.sessions
+        assert bank.check() == ()
+    done = typed("remember", "long.jsonl", *ALICE)
+    new = f"{1800 - kept.messages:,} messages remembered, {kept.messages:,} known already, in 600 sessions"
+    assert (done.code, done.out.strip()) == (0, new)
+
+
+def _sessions(store: Path) -> int:
+    try:
+        with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("SELECT count(*) FROM sessions").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_command_works_with_a_closed_stream(closed: str) -> None:
+    assert main(["remember", "chat.txt", *ALICE]) == 0
+    command = f"{shlex.quote(sys.executable)} -m secom_core remember chat.txt {' '.join(ALICE)} {closed}"
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, shell=True, env=env, capture_output=True, encoding="utf-8", timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == ("" if closed.startswith(">") else "0 messages remembered, 3 known already, in 1 session\n")
