@@ -115,11 +115,13 @@ def run_http(bank: MemoryBank, settings: Settings, tokens: Tokens, announce: Cal
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=ceil(serve.drain),
     )
-    # The server hands a signal on when it has ended: by then all is done.
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    server = _Server(config, ends_within=serve.drain + _CLOSING_S)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # uvicorn listens to signals once it runs, and hands them on when it has ended: by then all is done.
+        signal.signal(number, server.handle_exit)
     place = f"[{serve.host}]" if ":" in serve.host else serve.host
     announce(f"http://{place}:{listening.getsockname()[1]}")
-    _Server(config, ends_within=serve.drain + _CLOSING_S).run(sockets=[listening])
+    server.run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):

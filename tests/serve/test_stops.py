@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -64,6 +68,34 @@ def test_a_call_that_has_come_is_answered_before_the_server_ends(place: Path) ->
     assert [each.status_code for each in answers] == [200]
     with MemoryBank.open(place / "memory.db") as bank:
         assert [turn.text for turn in bank.turns(("acme", "alice"))] == ["user: I keep bees."]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_told_to_stop_has_not_failed(place: Path, number: signal.Signals) -> None:
+    with serving(place, "--tokens-file", "tokens.jsonl") as served, called(served, ("acme", "alice")) as caller:
+        caller.remember("I keep bees.")
+        served.process.send_signal(number)
+        assert served.process.wait(60) == 0
+        assert served.log.read_text(encoding="utf-8").endswith("stop with Ctrl-C\n"), "it says nothing more"
+
+
+_TOLD_AT_ONCE = """
+import os, sys
+from secom_core import MemoryBank
+from secom_core.configuration import ServeSettings, Settings
+from secom_core.serve.running import run_http, tokens_of
+settings = Settings(scope=("me",), serve=ServeSettings(port=0))
+bank = MemoryBank.open("memory.db")
+run_http(bank, settings, tokens_of(settings), lambda _: os.kill(os.getpid(), int(sys.argv[1])))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_told_to_stop_as_it_starts_ends(place: Path, number: signal.Signals) -> None:
+    """Its address is known before it runs, and so may the signal come."""
+    command = [sys.executable, "-c", _TOLD_AT_ONCE, str(number.value)]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    assert subprocess.run(command, cwd=place, env=environ, timeout=60).returncode == 0
 
 
 def test_a_server_ends_although_a_call_hangs(place: Path) -> None:
