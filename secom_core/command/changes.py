@@ -199,7 +199,7 @@ def written(args: Namespace, pieces: Iterable[str]) -> None:
         with opening as place, place.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(pieces)
     except OSError as error:
-        # A full disk is told without the name of what was written.
-        error.filename = error.filename or str(target)
+        # A full disk is told without the name of what was written, and a folder without rights with that of a part.
+        error.filename = str(target)
         raise
     note(f"wrote {target}")

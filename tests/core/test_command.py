@@ -764,6 +764,28 @@ def test_a_full_disk_is_an_error(kept: Secom) -> None:
     assert re.fullmatch(r"secom: [^\n]*No space left[^\n]*\n", done.stderr)
 
 
+_WITHOUT_RIGHTS = """
+import ctypes, os, sys
+if os.geteuid() == 0:
+    # Root may write to anything, so this process gives up what makes it so.
+    ctypes.CDLL(None).capset((ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)())
+from secom_core.command import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="how root gives up its rights is a matter of Linux")
+def test_an_error_of_an_output_names_what_was_asked_for(kept: Secom) -> None:
+    """It is written under another name first."""
+    Path("closed").mkdir(mode=0o555)
+    command = [sys.executable, "-c", _WITHOUT_RIGHTS, "export", "-o", "closed/alice.jsonl", *ALICE]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
+    assert done.stderr == (
+        "secom: closed/alice.jsonl: Permission denied; give yourself the right to it, or name another file\n"
+    )
+
+
 @pytest.mark.slow
 def test_a_reader_that_has_seen_enough(kept: Secom) -> None:
     Path("long.txt").write_text("".join(f"Ann: {number} {'word ' * 50}\n" for number in range(2000)))
