@@ -141,7 +141,7 @@ class Gate:
         if path in (*OPEN, "/", INSPECTOR) or path.startswith(f"{INSPECTOR}/"):
             return nullcontext()
         grant = self._grant(headers)
-        if scope["method"] == "POST" and headers.get("content-type", "").partition(";")[0].strip() != _JSON:
+        if scope["method"] == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
             raise Refused(415, "wrong_type", f"the body is JSON: send content-type {_JSON}")
         scope.setdefault("state", {})["grant"] = grant
         if path == MCP:

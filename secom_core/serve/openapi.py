@@ -23,6 +23,7 @@ _ERRORS: Final = {
     "409": "A message's id belongs to another message already.",
     "413": "The body is too long.",
     "429": "The token asks for too much; Retry-After says when to ask again.",
+    "502": "A model gave no usable answer.",
     "503": "The store cannot be used at the moment.",
     "504": "There was no answer in time.",
 }

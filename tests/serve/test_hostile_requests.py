@@ -189,6 +189,13 @@ def test_a_form_of_a_page_is_no_call(caller: Caller, kind: str) -> None:
     assert found.status_code == 415
 
 
+@pytest.mark.parametrize("kind", ["Application/JSON", "application/json; charset=utf-8"])
+def test_the_type_of_a_body_may_be_written_in_any_case(caller: Caller, kind: str) -> None:
+    """RFC 9110, section 8.3.1."""
+    found = caller.http.post("/v1/recall", content=b'{"query": "x"}', headers={"content-type": kind})
+    assert found.status_code == 200
+
+
 # -- headers -----------------------------------------------------------------------------------------------------------
 
 
