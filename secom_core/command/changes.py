@@ -23,7 +23,7 @@ from .opening import as_options, no_store_at, open_named, opened, scope_of, stor
 from .terminal import Refused, confirmed, note, show
 
 _MANY_TURNS: Final = 200
-"""From how many new turns on a command makes the search index before it ends: it takes a fifth of a second or more."""
+"""From how many turns on a command makes the search index before it ends: it takes a fifth of a second or more."""
 
 
 def remember_(args: Namespace) -> None:
@@ -40,7 +40,7 @@ def remember_(args: Namespace) -> None:
             done = [there.bank.remember(scope, session, close=not args.open) for session in bar]
         except DuplicateId as error:
             raise Refused(_with_me(error, args.me)) from error
-        _prepared(there.bank, scope, sum(len(each.turn_ids) for each in done if each.new))
+        _prepared(there.bank, scope, sum(len(each.turn_ids) for each in done))
     new = sum(each.new for each in done)
     known = sum(sizes) - new
     names = list(dict.fromkeys(each.session for each in done))
@@ -57,7 +57,10 @@ def _with_me(error: DuplicateId, me: str | None) -> str:
 
 
 def _prepared(bank: MemoryBank, scope: Scope, turns: int) -> None:
-    """Make the search index of what came, where the first recall would take long over it."""
+    """Make the search index of what came, now or before, where the first recall would take long over it.
+
+    What is made already takes no time; a command that was interrupted may have left it.
+    """
     if turns >= _MANY_TURNS:
         if sys.stderr.isatty():
             note("making the search index")
@@ -134,7 +137,7 @@ def import_(args: Namespace) -> None:
     scope = scope_of(args) if args.scope is not None or args.scope_json is not None else exported
     with opened(args, make=True) as there:
         came = there.bank.storage.import_(lines, scope=scope)
-        _prepared(there.bank, scope, came)
+        _prepared(there.bank, scope, there.bank.stats(scope).turns)
     show(args, {"turns": came}, f"{counted(came, 'turn')} came in")
 
 

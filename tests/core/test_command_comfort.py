@@ -311,15 +311,20 @@ def test_the_doctor_hides_the_password_of_a_database(capsys: pytest.CaptureFixtu
     assert "127.0.0.1" in done.out
 
 
-def test_after_a_large_import_nobody_waits_for_the_search_index(folder: Path) -> None:
+def _write_long() -> None:
     said = "herons, gulls, swans, geese and ducks by the old canal behind the mill in the rain"
     lines = "".join(f"Ann: On day {each} I counted {each * 7} {said}.\nBob: Noted.\n" for each in range(250))
     Path("long.txt").write_text(lines, encoding="utf-8")
 
-    def kept(store: str) -> int:
-        with closing(sqlite3.connect(folder / store)) as connection:
-            return int(connection.execute("SELECT count(*) FROM index_blocks").fetchone()[0])
 
+def kept(store: str) -> int:
+    """How many blocks the search index has in a store."""
+    with closing(sqlite3.connect(store)) as connection:
+        return int(connection.execute("SELECT count(*) FROM index_blocks").fetchone()[0])
+
+
+def test_after_a_large_import_nobody_waits_for_the_search_index() -> None:
+    _write_long()
     assert main(["remember", "chat.txt", *ALICE]) == 0
     assert kept("memory.db") == 0, "a few turns are analysed in no time, as they are asked for"
     assert main(["remember", "long.txt", *ALICE]) == 0
@@ -393,6 +398,26 @@ def test_a_command_that_is_interrupted_as_it_starts_shows_no_traceback() -> None
     assert done.returncode == 130
     assert done.stderr.startswith("secom: interrupted; ")
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_search_index_whose_making_was_interrupted_is_made_by_the_same_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _write_long()
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryBank, "prepare", interrupted)
+        assert main(["remember", "long.txt", *ALICE]) == 130
+        assert main(["export", *ALICE, "-o", "alice.jsonl"]) == 0
+        assert main(["import", "alice.jsonl", "--store", "other.db"]) == 130
+    assert (kept("memory.db"), kept("other.db")) == (0, 0)
+    assert main(["remember", "long.txt", *ALICE]) == 0
+    assert main(["import", "alice.jsonl", "--store", "other.db"]) == 0
+    assert kept("memory.db") > 0
+    assert kept("other.db") > 0
 
 
 def test_what_an_interrupted_command_has_done_is_whole_and_the_rest_is_done_by_the_next(folder: Path) -> None:
