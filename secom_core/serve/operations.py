@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Final
 
 from ..bank import BackgroundWriter, MemoryBank
+from ..bank.answers import ANSWER_WAITS_S
 from ..bank.corrections import WrittenBy
 from ..conversation import Scope, check_scope
 from ..corrections.records import Mark
@@ -18,6 +19,7 @@ from ..layers import names_taking_part
 from ..memory import Recall as Recalled
 from ..memory import RecallOptions
 from ..readers import read_messages
+from ..stores.database import waiting_at_most
 from ..times import in_zone
 from . import requests as asked
 from .answers import (
@@ -85,9 +87,11 @@ def recalled(bank: MemoryBank, grant: Grant, call: asked.Recall) -> Recalled:
         history=call.history,
     )
     now = _told(call.now, bank)
-    return bank.recall(
-        grant.scope, call.query, now=now, exclude=call.exclude, context=call.context, **options.arguments
-    )
+    # Somebody waits for the answer: what cannot be indexed while another program writes is found all the same.
+    with waiting_at_most(ANSWER_WAITS_S):
+        return bank.recall(
+            grant.scope, call.query, now=now, exclude=call.exclude, context=call.context, **options.arguments
+        )
 
 
 def _check_layers(bank: MemoryBank, named: Sequence[str]) -> None:

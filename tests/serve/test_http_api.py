@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -356,3 +358,19 @@ def test_days_are_counted_in_the_time_zone_of_the_users(tmp_path: Path) -> None:
         recall = http.post("/v1/recall", json=asked).json()
         assert [turn["at"] for hit in recall["hits"] for turn in hit["turns"]] == ["2025-06-11T00:30:00+02:00"]
         assert "2025-06-11 Wed" in recall["text"]
+
+
+def test_a_recall_does_not_wait_while_another_program_writes(place: Path) -> None:
+    """What was said just before is not indexed yet, and that would have to be written."""
+    with (
+        serving(place, "--tokens-file", "tokens.jsonl", environ={"SECOM_SERVE_TIMEOUT": "10"}) as served,
+        called(served, ("acme", "alice")) as caller,
+        closing(sqlite3.connect(place / "memory.db", isolation_level=None)) as other,
+    ):
+        caller.remember("I keep bees on the roof.")
+        other.execute("BEGIN IMMEDIATE")
+        found = caller.ok(caller.post("/v1/recall", query="Where are the bees?"))
+        other.execute("ROLLBACK")
+        assert "bees on the roof" in found["text"]
+        caller.remember("And geese in the garden.")
+        assert "geese" in caller.ok(caller.post("/v1/recall", query="Where are the geese?"))["text"]
