@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -13,6 +14,7 @@ from typing import Final, TypeVar
 from ..bank import AsyncMemoryBank, BackgroundWriter, MemoryBank
 from ..conversation import Scope
 from ..errors import SecomError, traced
+from ..stores.database import waiting_at_most
 
 T = TypeVar("T")
 
@@ -29,15 +31,22 @@ class ServedMemory:
         scopes: those that are made ready in the background as it starts, so that no first recall waits.
         threads: how many calls read at once at most.
         sweep_every: after how many seconds sessions end that nobody speaks in any more, and what has expired goes.
+        waits: how many seconds a call that writes waits at most for another program that does.
     """
 
     def __init__(
-        self, bank: MemoryBank, scopes: Sequence[Scope] = (), *, threads: int = 4, sweep_every: float = _SWEEP_S
+        self,
+        bank: MemoryBank,
+        scopes: Sequence[Scope] = (),
+        *,
+        threads: int = 4,
+        sweep_every: float = _SWEEP_S,
+        waits: float = math.inf,
     ) -> None:
         self.bank: Final = bank
         self.writer: Final = BackgroundWriter(bank)
         self._calls = AsyncMemoryBank(bank, threads=threads)
-        self._sweep_every = sweep_every
+        self._sweep_every, self._waits = sweep_every, waits
         self._sweeping: asyncio.Task[None] | None = None
         self._scopes, self._is_closing = tuple(scopes), False
         # A thread of its own: it may take minutes, and no call and no stop waits for it.
@@ -45,7 +54,12 @@ class ServedMemory:
 
     async def run(self, call: Callable[[], T], *, writes: bool = False) -> T:
         """Do something with the bank or its writer in one of the threads."""
-        return await self._calls.run(lambda _: call(), writes=writes)
+
+        def waiting() -> T:
+            with waiting_at_most(self._waits):
+                return call()
+
+        return await self._calls.run(lambda _: waiting() if writes else call(), writes=writes)
 
     async def run_as_json(self, call: Callable[[], object], *, writes: bool = False) -> bytes:
         """As `run`, and give the answer as JSON, which is written in the thread as well."""

@@ -100,7 +100,8 @@ def run_http(bank: MemoryBank, settings: Settings, tokens: Tokens, announce: Cal
     """
     serve = settings.serve
     listening = _listening(serve.host, serve.port)
-    memory = ServedMemory(bank, tokens.scopes[:_PREPARED])
+    # A caller is told that nothing was stored before time runs out, when nobody could know.
+    memory = ServedMemory(bank, tokens.scopes[:_PREPARED], waits=serve.timeout / 2)
     mounts = inspector_routes(memory, serve) if serve.inspector else ()
     config = uvicorn.Config(
         application(memory, serve, tokens, mounts),

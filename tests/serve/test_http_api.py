@@ -374,3 +374,19 @@ def test_a_recall_does_not_wait_while_another_program_writes(place: Path) -> Non
         assert "bees on the roof" in found["text"]
         caller.remember("And geese in the garden.")
         assert "geese" in caller.ok(caller.post("/v1/recall", query="Where are the geese?"))["text"]
+
+
+def test_a_call_that_cannot_write_says_so_in_time_and_writes_nothing_later(place: Path) -> None:
+    said = [{"role": "user", "content": "I keep bees."}]
+    with (
+        serving(place, "--tokens-file", "tokens.jsonl", environ={"SECOM_SERVE_TIMEOUT": "6"}) as served,
+        called(served, ("acme", "alice")) as caller,
+        closing(sqlite3.connect(place / "memory.db", isolation_level=None)) as other,
+    ):
+        other.execute("BEGIN IMMEDIATE")
+        refused = caller.post("/v1/remember", messages=said, session="s")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "store_busy")
+        assert refused.headers["retry-after"] == "1"
+        other.execute("ROLLBACK")
+        assert caller.ok(caller.post("/v1/remember", messages=said, session="s"))["new"] == 1
+        assert caller.ok(caller.get("/v1/stats"))["messages"] == 1
