@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from secom_core.errors import MissingExtra
 
-from .agent_turn import MEMORY_USE, OWNERS, AgentTurn, owner_of
+from .agent_turn import MEMORY_USE, OWNERS, REMEMBERED, AgentTurn, owner_of
 from .answers import AnswerReader, joined
 from .impressions import cited_references, references
 from .streaming import SHOWN
@@ -41,7 +41,7 @@ def read_response(
 
 
 def with_owner(turn: AgentTurn, response: ModelResponse[Any]) -> ModelResponse[Any]:
-    """The response, whose answers say whose turn they are of where no state of the agent can."""
+    """The response, whose answers say whose turn they are of, and who remembers it, where no state of the agent can."""
     if not turn.inner:
         return response
     result = [_owned(each, turn) if isinstance(each, AIMessage) else each for each in response.result]
@@ -49,8 +49,10 @@ def with_owner(turn: AgentTurn, response: ModelResponse[Any]) -> ModelResponse[A
 
 
 def _owned(message: AIMessage, turn: AgentTurn) -> AIMessage:
-    owners = {*message.response_metadata.get(OWNERS, ()), owner_of(turn.scope)}
-    metadata = {**message.response_metadata, OWNERS: sorted(owners)}
+    metadata = dict(message.response_metadata)
+    notes = {OWNERS: owner_of(turn.scope), **({REMEMBERED: turn.remembered_as} if turn.writes else {})}
+    for key, note in notes.items():
+        metadata[key] = sorted({*metadata.get(key, ()), note})
     return message.model_copy(update={"response_metadata": metadata})
 
 

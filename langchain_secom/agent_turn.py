@@ -36,6 +36,9 @@ MEMORY_USE: Final = "secom_memory"
 OWNERS: Final = "secom_owners"
 """The same of those whose memories take in an answer (`owner_of`), if its agent runs within another graph."""
 
+REMEMBERED: Final = "secom_remembered"
+"""The same of the conversations of theirs that took it in: what those do not hold any more was forgotten."""
+
 
 _OF_SERVER: Final = "langgraph_request_id"
 
@@ -58,6 +61,7 @@ class AgentTurn:
         citations: the citations in its latest answer.
         inner: whether the agent runs within another graph, such as in a node of it, which may hand it only some of the
             thread's messages, and does not keep what its state holds.
+        writes: whether what is said in it is remembered.
         epoch: the scope's epoch when the run began; nothing where nothing was remembered of it yet.
         readings: what was made of the thread's messages in this turn, which are asked for several times.
     """
@@ -73,6 +77,7 @@ class AgentTurn:
     cites: bool = False
     citations: Citations | None = None
     inner: bool = False
+    writes: bool = False
     epoch: tuple[int, int] | None = None
     readings: Readings = field(default_factory=Readings, compare=False, repr=False)
 
@@ -89,6 +94,11 @@ class AgentTurn:
     def mine(self) -> Collection[str]:
         """The ids of those messages that this scope's memory took in."""
         return (self.held or {}).get(owner_of(self.scope), ())
+
+    @property
+    def remembered_as(self) -> str:
+        """What an answer says of the conversation that takes it in."""
+        return owner_of((*self.scope, self.session))
 
     @property
     def others(self) -> Collection[str]:

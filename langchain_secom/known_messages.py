@@ -152,10 +152,22 @@ def new_messages(
     new = [*earlier_ones, *_still_new(named[start:], ids)]
     gone = {str(message.id) for message in new}.intersection(mine)
     gone -= set(returned(gone)) if gone else set()
+    gone |= _answers_to(gone, named[:start])
     new = [message for message in new if message.id not in gone and place_of(str(message.id)) not in others]
     earlier = zip(named[:question], messages[:question], strict=True)
     own = {each.id: message.id for each, message in earlier if message.id and message.at is None}
     return _dated(new, {str(each.id): str(own[each.id]) for each in new if each.id in own}, times)
+
+
+def _answers_to(gone: Collection[str], earlier: Iterable[Message]) -> set[str]:
+    """The ids of what was answered to messages of the user that were forgotten, by whomever."""
+    answers, is_gone = set[str](), False
+    for message in earlier:
+        if message.role == "user":
+            is_gone = message.id in gone
+        elif is_gone:
+            answers.add(str(message.id))
+    return answers
 
 
 def _answers_to_deleted(named: Iterable[Message], mine: Iterable[str]) -> set[str]:

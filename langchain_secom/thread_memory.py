@@ -22,7 +22,7 @@ from secom_core.conversation import Message
 from secom_core.errors import MissingExtra, SecomError, StoreError
 from secom_core.times import present
 
-from .agent_turn import OWNERS, AgentTurn, is_subagent, owner_of
+from .agent_turn import OWNERS, REMEMBERED, AgentTurn, is_subagent, owner_of
 from .identity import CHECKPOINTER, is_checkpointed
 from .known_messages import ThreadOptions, ids_of_messages, named_messages, new_messages
 from .lineage import Lineage, Retracted, follow
@@ -199,10 +199,10 @@ class ThreadMemory:
         return self.writes(runtime) and is_checkpointed()
 
     def begun(self, turn: AgentTurn) -> AgentTurn:
-        """The turn, with what tells at its end whether its scope was forgotten meanwhile."""
+        """The turn, which is remembered, with what tells at its end whether its scope was forgotten meanwhile."""
         with suppress(StoreError):
-            return replace(turn, epoch=epoch_soon(self.bank, turn.scope))
-        return turn
+            return replace(turn, writes=True, epoch=epoch_soon(self.bank, turn.scope))
+        return replace(turn, writes=True)
 
     def remember(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> bool:
         """Remember the thread's new messages, with those of the turn that summaries replaced; whether all is on disk.
@@ -219,9 +219,10 @@ class ThreadMemory:
         messages: Sequence[BaseMessage],
         times: Callable[[Collection[str]], Mapping[str, datetime]],
     ) -> list[Message]:
-        about: dict[str, Any] = {name: getattr(turn, name) for name in ("question_id", "ended", "mine")}
+        about: dict[str, Any] = {name: getattr(turn, name) for name in ("question_id", "ended")}
         thread = turn.seen.with_replaced(messages)
         about |= {
+            "mine": [*turn.mine, *(self._taken_in(turn, thread) if turn.inner else ())],
             "others": self._others(turn, thread),
             "times": times,
             "returned": partial(self._left_for_others, turn),
@@ -287,6 +288,14 @@ class ThreadMemory:
         whole = partial(self._whole_thread, turn) if turn.inner else None
         lineage = Lineage(named, ended if begins else (), summed_up, branches, only_branches, whole)
         follow(self.bank, turn.scope, turn.session, lineage, self.retracted)
+
+    def _taken_in(self, turn: AgentTurn, thread: Sequence[BaseMessage]) -> list[str]:
+        """The ids of what users said that an agent within another graph took in, as the answers in the thread tell."""
+        earlier = [message for each in earlier_turns(thread) for message in each]
+        taken_in = [turn.remembered_as in each.response_metadata.get(REMEMBERED, ()) for each in earlier]
+        said = earlier[: len(earlier) - taken_in[::-1].index(True)] if any(taken_in) else []
+        named = named_messages(said, turn.session, turn.reading(self.options), turn.ended)
+        return [str(each.id) for each in named if each.role == "user"]
 
     def _others(self, turn: AgentTurn, thread: Sequence[BaseMessage]) -> Collection[str]:
         """The places of messages that others' memories took in; within another graph, of the turns of their answers."""

@@ -141,11 +141,12 @@ FORGETTING: dict[str, Any] = {
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("is_node", [False, True], ids=["an agent", "a node"])
 @pytest.mark.parametrize("how", FORGETTING)
 def test_what_was_forgotten_stays_so_while_its_thread_goes_on(
-    server: ScriptedServer, bank: MemoryBank, how: str
+    server: ScriptedServer, bank: MemoryBank, how: str, is_node: bool
 ) -> None:
-    agent = agent_of(server, bank)
+    agent = in_graph(lambda _: {}, agent_of(server, bank, saver=False)) if is_node else agent_of(server, bank)
     agent.invoke({"messages": [HumanMessage("My PIN is 1234.", id="m1")]}, in_thread)
     agent.invoke({"messages": [HumanMessage("My bike is red.", id="m2")]}, in_thread)
     FORGETTING[how](bank)
@@ -157,6 +158,28 @@ def test_what_was_forgotten_stays_so_while_its_thread_goes_on(
     said = [turn.messages[0].text for turn in bank.turns(ANN)]
     left = {"a turn": ["My bike is red."], "the last turn": ["My PIN is 1234."]}.get(how, [])
     assert said == [*left, "Go on.", "And on."]
+
+
+def test_of_what_was_forgotten_an_answer_by_an_agent_without_memory_stays_away(
+    server: ScriptedServer, bank: MemoryBank
+) -> None:
+    graph = in_graph(agent_of(server, bank, saver=False), create_agent(HttpAgentModel(base_url=server.base_url)))
+    for text in (LENA, PORTO):
+        graph.invoke(user(text), in_thread)
+    bank.forget(ANN, turn_ids=[bank.turns(ANN)[-1].id])
+    graph.invoke(user(SHORTER), in_thread)
+    assert said(bank) == [[LENA, "Answer 0.", "Answer 1."], [SHORTER, "Answer 4."]]
+
+
+def test_a_copy_of_a_thread_of_agents_is_remembered_as_a_conversation_of_its_own(
+    server: ScriptedServer, bank: MemoryBank
+) -> None:
+    graph = in_graph(lambda _: {}, agent_of(server, bank, saver=False))
+    thread = graph.invoke(user(LENA), in_thread)["messages"]
+    copied: Any = {"configurable": {"thread_id": "monday"}}
+    graph.update_state(copied, {"messages": thread}, as_node="second")
+    graph.invoke(user(PORTO), copied)
+    assert said(bank, "monday") == [[LENA, "Answer 0."], [PORTO, "Answer 1."]]
 
 
 class Forgets(AgentMiddleware[Any, Any, Any]):
