@@ -159,6 +159,26 @@ def new_messages(
     return _dated(new, {str(each.id): str(own[each.id]) for each in new if each.id in own}, times)
 
 
+def handed_on(bank: MemoryBank, scope: Scope, session: str, named: Sequence[Message]) -> set[str]:
+    """The ids of answers that a node of a graph hands on as messages of a user who is called as the agent is.
+
+    Args:
+        bank: where the answers are stored.
+        scope: whose memory it is.
+        session: the conversation.
+        named: the thread's messages under the ids by which the bank knows them.
+    """
+    if not any(message.role == "user" and message.speaker for message in named):
+        return set()
+    words, own_ids = bank.storage.as_kept(named), {message.id for message in named}
+    here = set(map(_role_and_text, words))
+    stored = [message for turn in bank.turns(scope, session, last=TAIL) for message in turn.messages]
+    known = ((each, _role_and_text(each)) for each in stored if each.role == "assistant" and each.id not in own_ids)
+    said = {(each.speaker, known_by[1]) for each, known_by in known if known_by not in here}
+    named_as = ((each, (None, each.speaker)) for each in words if each.role == "user" and each.speaker)
+    return {str(each.id) for each, by in named_as if not said.isdisjoint((who, each.text.strip()) for who in by)}
+
+
 def _answers_to(gone: Collection[str], earlier: Iterable[Message]) -> set[str]:
     """The ids of what was answered to messages of the user that were forgotten, by whomever."""
     answers, is_gone = set[str](), False

@@ -24,7 +24,7 @@ from secom_core.times import present
 
 from .agent_turn import OWNERS, REMEMBERED, AgentTurn, is_subagent, owner_of
 from .identity import CHECKPOINTER, is_checkpointed
-from .known_messages import ThreadOptions, ids_of_messages, named_messages, new_messages
+from .known_messages import ThreadOptions, handed_on, ids_of_messages, named_messages, new_messages
 from .lineage import Lineage, Retracted, follow
 from .messages import earlier_turns, is_summary, place_of
 from .open_turns import OpenTurn, open_turns
@@ -298,13 +298,17 @@ class ThreadMemory:
         return [str(each.id) for each in named if each.role == "user"]
 
     def _others(self, turn: AgentTurn, thread: Sequence[BaseMessage]) -> Collection[str]:
-        """The places of messages that others' memories took in; within another graph, of the turns of their answers."""
+        """The places of messages that others' memories took in.
+
+        Within another graph, of the turns of their answers, and of answers that it hands on in the name of an agent.
+        """
         if not turn.inner:
             return turn.others
         mine, earlier, options = owner_of(turn.scope), earlier_turns(thread), turn.reading(self.options)
         theirs = (each for each in earlier if (owners := _owners(each)) and mine not in owners)
         ids = (id for each in theirs for id in ids_of_messages(each, turn.session, options, turn.ended))
-        return {*turn.others, *map(place_of, ids)}
+        named = named_messages(thread, turn.session, options, turn.ended)
+        return {*turn.others, *map(place_of, (*ids, *handed_on(self.bank, turn.scope, turn.session, named)))}
 
     def _in_other_branches(self, turn: AgentTurn, ids: Collection[str], *, off_line: bool) -> set[str]:
         """Those of some messages that a checkpoint of the thread holds; with ``off_line``, none of the current line.

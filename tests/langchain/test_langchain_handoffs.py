@@ -17,7 +17,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import InjectedState
-from langgraph.types import Command
+from langgraph.types import Command, Send
 
 from langchain_secom import SecomMiddleware
 from langchain_secom.convert import to_messages
@@ -88,4 +88,79 @@ def test_a_turn_of_agents_that_hand_over_is_stored_once_without_the_handoff() ->
         assert [[message.text for message in turn.messages] for turn in bank.turns(ANN)] == [
             ["Who teaches the violin?", "Lena does."],
             ["Does Lena teach it here?", "She does, on Mondays."],
+        ]
+
+
+def memory_of(bank: MemoryBank) -> SecomMiddleware:
+    return SecomMiddleware(bank, scope=ANN, write="inline", on_error="raise")
+
+
+def said(bank: MemoryBank) -> list[list[tuple[str, str]]]:
+    return [[(message.role, message.text) for message in turn.messages] for turn in bank.turns(ANN, "friday")]
+
+
+FRIDAY: Any = {"configurable": {"thread_id": "friday"}}
+
+
+@pytest.mark.parametrize("agent_name", [None, "researcher"])
+def test_an_answer_that_a_node_hands_on_as_a_users_message_is_stored_once_and_as_the_agents(
+    agent_name: str | None,
+) -> None:
+    script = ["Ghent has 270,000 people.", "A tenth of 2.7 million.", "Bruges has 120,000.", "Half of it."]
+    with MemoryBank.open() as bank, ScriptedServer(script) as server:
+        model, memory = HttpAgentModel(base_url=server.base_url), memory_of(bank)
+        researcher = create_agent(model, middleware=[memory], name=agent_name)
+        counter = create_agent(model, middleware=[memory], name="counter")
+
+        def research(state: MessagesState) -> dict[str, Any]:
+            messages = researcher.invoke(state)["messages"]
+            # Not all models take an answer for the last message of a prompt.
+            return {"messages": [*messages[:-1], HumanMessage(messages[-1].text, name="researcher")]}
+
+        graph = StateGraph(MessagesState).add_node("research", research).add_node("counter", counter)
+        app = graph.add_edge(START, "research").add_edge("research", "counter").compile(checkpointer=InMemorySaver())
+        for text in ("How large is Ghent?", "And Bruges?"):
+            app.invoke({"messages": [HumanMessage(text)]}, FRIDAY)
+        assert said(bank) == [
+            [
+                ("user", "How large is Ghent?"),
+                ("assistant", "Ghent has 270,000 people."),
+                ("assistant", "A tenth of 2.7 million."),
+            ],
+            [("user", "And Bruges?"), ("assistant", "Bruges has 120,000."), ("assistant", "Half of it.")],
+        ]
+
+
+def test_who_says_what_an_agent_has_said_says_it() -> None:
+    with MemoryBank.open() as bank, ScriptedServer(["Yes.", "Good."]) as server:
+        agent = create_agent(HttpAgentModel(base_url=server.base_url), middleware=[memory_of(bank)])
+        app = StateGraph(MessagesState).add_node("agent", agent).add_edge(START, "agent").compile(InMemorySaver())
+        for text in ("Shall we go?", "Yes."):
+            app.invoke({"messages": [HumanMessage(text, name="bob")]}, FRIDAY)
+        assert said(bank) == [
+            [("user", "Shall we go?"), ("assistant", "Yes.")],
+            [("user", "Yes."), ("assistant", "Good.")],
+        ]
+
+
+def test_tasks_that_are_marked_as_made_up_are_nobodys_words() -> None:
+    @tool
+    def assign_to_bob(task: str, state: Annotated[dict[str, Any], InjectedState]) -> Command[Any]:
+        """Have bob do a task."""
+        told = HumanMessage(task, additional_kwargs={"lc_source": "supervisor"})
+        return Command(goto=[Send("bob", {**state, "messages": [told]})], graph=Command.PARENT)
+
+    assigning = Answer(tool_calls=(ToolCall("assign_to_bob", {"task": "Find a teacher."}, id="h1"),))
+    script = [assigning, "Lena teaches.", "Lena does.", assigning, "On Mondays.", "She does, on Mondays."]
+    with MemoryBank.open() as bank, ScriptedServer(script) as server:
+        model, memory = HttpAgentModel(base_url=server.base_url), memory_of(bank)
+        graph = StateGraph(MessagesState)
+        graph.add_node("alice", create_agent(model, [assign_to_bob], middleware=[memory]), destinations=("bob",))
+        graph.add_node("bob", create_agent(model, [], middleware=[memory])).add_edge("bob", "alice")
+        app = graph.add_edge(START, "alice").compile(checkpointer=InMemorySaver())
+        for text in ("Who teaches the violin?", "When?"):
+            app.invoke({"messages": [HumanMessage(text)]}, FRIDAY)
+        assert said(bank) == [
+            [("user", "Who teaches the violin?"), ("assistant", "Lena teaches."), ("assistant", "Lena does.")],
+            [("user", "When?"), ("assistant", "On Mondays."), ("assistant", "She does, on Mondays.")],
         ]
