@@ -50,9 +50,9 @@ def with_owner(turn: AgentTurn, response: ModelResponse[Any]) -> ModelResponse[A
 
 def _owned(message: AIMessage, turn: AgentTurn) -> AIMessage:
     metadata = dict(message.response_metadata)
-    notes = {OWNERS: owner_of(turn.scope), **({REMEMBERED: turn.remembered_as} if turn.writes else {})}
-    for key, note in notes.items():
-        metadata[key] = sorted({*metadata.get(key, ()), note})
+    metadata[OWNERS] = sorted({*metadata.get(OWNERS, ()), owner_of(turn.scope)})
+    if turn.writes:
+        metadata[REMEMBERED] = {**metadata.get(REMEMBERED, {}), turn.remembered_as: turn.epoch and list(turn.epoch)}
     return message.model_copy(update={"response_metadata": metadata})
 
 

@@ -37,7 +37,10 @@ OWNERS: Final = "secom_owners"
 """The same of those whose memories take in an answer (`owner_of`), if its agent runs within another graph."""
 
 REMEMBERED: Final = "secom_remembered"
-"""The same of the conversations of theirs that took it in: what those do not hold any more was forgotten."""
+"""The same of the conversations that take in what was said, each with its scope's epoch when the run began.
+
+What they do not hold any more was forgotten, unless the epoch is still the same: then it could not be stored.
+"""
 
 
 _OF_SERVER: Final = "langgraph_request_id"

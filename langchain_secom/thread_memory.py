@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final, Literal, TypeVar
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig, ensure_config, run_in_executor
 
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
@@ -291,11 +291,17 @@ class ThreadMemory:
 
     def _taken_in(self, turn: AgentTurn, thread: Sequence[BaseMessage]) -> list[str]:
         """The ids of what users said that an agent within another graph took in, as the answers in the thread tell."""
-        earlier = [message for each in earlier_turns(thread) for message in each]
-        taken_in = [turn.remembered_as in each.response_metadata.get(REMEMBERED, ()) for each in earlier]
-        said = earlier[: len(earlier) - taken_in[::-1].index(True)] if any(taken_in) else []
-        named = named_messages(said, turn.session, turn.reading(self.options), turn.ended)
-        return [str(each.id) for each in named if each.role == "user"]
+        now, options = self.begun(turn).epoch, turn.reading(self.options)
+        waiting, said = list[BaseMessage](), list[BaseMessage]()
+        for message in (message for each in earlier_turns(thread) for message in each):
+            waiting.append(message)
+            noted = message.response_metadata.get(REMEMBERED, {})
+            if turn.remembered_as in noted:
+                epoch = noted[turn.remembered_as]
+                said += waiting if epoch is None or tuple(epoch) != now else ()
+                waiting = []
+        asked = (each for each in said if isinstance(each, HumanMessage))
+        return [id for each in asked for id in ids_of_messages([each], turn.session, options, turn.ended)]
 
     def _others(self, turn: AgentTurn, thread: Sequence[BaseMessage]) -> Collection[str]:
         """The places of messages that others' memories took in.

@@ -237,7 +237,8 @@ def test_what_could_not_be_stored_is_stored_by_the_next_run(server: ScriptedServ
         assert [turn.messages[0].text for turn in bank.turns(ANN)] == ["My PIN is 1234.", "My bike is red."]
 
 
-def test_an_answer_given_before_hides_no_turn_that_could_not_be_stored() -> None:
+@pytest.mark.parametrize("is_node", [False, True], ids=["an agent", "a node"])
+def test_an_answer_given_before_hides_no_turn_that_could_not_be_stored(is_node: bool) -> None:
     fails = [False]
 
     def redact(text: str) -> str:
@@ -246,7 +247,8 @@ def test_an_answer_given_before_hides_no_turn_that_could_not_be_stored() -> None
         return text
 
     with MemoryBank.open(redact=redact) as bank, ScriptedServer("Noted.") as server:
-        agent = agent_of(server, bank, on_error="warn")
+        agent = agent_of(server, bank, on_error="warn", saver=False if is_node else None)
+        agent = in_graph(lambda _: {}, agent) if is_node else agent
         agent.invoke(user("My bike is red."), in_thread)
         fails[0] = True
         with pytest.warns(DegradedWarning):
