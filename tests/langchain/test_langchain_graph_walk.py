@@ -101,6 +101,7 @@ class Walk(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.numbers, self.saver, self.plan = count(1), InMemorySaver(), list[list[str]]()
         self.gone, self.waits = set[str](), ""
+        self.edits = dict[str, str]()
 
     @initialize(shared=st.booleans())
     def begin(self, shared: bool) -> None:
@@ -165,6 +166,7 @@ class Walk(RuleBasedStateMachine):
     def edit(self, data: Any) -> None:
         if said := [each for each in self.messages if each.type == "human"]:
             old, new = data.draw(st.sampled_from(said), label="message"), self.message().text
+            self.edits[old.text] = new
             self.gone |= {new} if old.text in self.gone else set()
             edited = {"messages": [HumanMessage(new, id=old.id)]}
             self.graph.update_state(THREAD, edited, as_node=AGENTS[0])
@@ -175,7 +177,11 @@ class Walk(RuleBasedStateMachine):
         if turns := self.bank.turns(ANN, "friday"):
             turn = turns[-1] if last else data.draw(st.sampled_from(turns), label="turn")
             self.bank.forget(ANN, turn_ids=[turn.id])
-            self.gone |= {message.text for message in turn.messages}
+            for text in (message.text for message in turn.messages):
+                # With what is stored, its new words go, which the memory has not seen yet.
+                while text:
+                    self.gone.add(text)
+                    text = self.edits.get(text, "")
 
     @rule()
     def another_process(self) -> None:
