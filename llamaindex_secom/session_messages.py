@@ -19,16 +19,24 @@ from secom_core.conversation import Message, Scope, Turn, check_scope
 from secom_core.errors import StoreLocked, StoreUnwritable
 from secom_core.processes import ForkLock
 
-from .agent_steps import UserHook, said_by_user, steps_of
-from .arguments import check_list
+from .agent_steps import UserHook, said_by_user
 from .chat_log import chat_of, last_turn, left_out, next_name, records
-from .convert import all_without_recalled, copied, text_of, to_messages
+from .convert import copied, text_of, to_messages
 from .edits import check_ids, edited_away, turns_from
-from .known_messages import Held, held_of, match_messages, memorable_by_place
+from .known_messages import Held, held_of, match_messages, memorable_by_place, words_of
 from .saved import know
 from .saving import SavedMessages
 from .unstored import FAILURES, Unstored, keep_meanwhile, remember_with_chat, store_all, warn_store_failed
-from .window import SYSTEM, TOOL, WindowEntry, answers_to_forgotten, forgotten_turns, said_anew, without_forgotten
+from .window import (
+    SYSTEM,
+    TOOL,
+    WindowEntry,
+    answers_to_forgotten,
+    entries_of,
+    forgotten_turns,
+    said_anew,
+    without_forgotten,
+)
 
 
 class SessionMessages(SavedMessages):
@@ -75,14 +83,16 @@ class SessionMessages(SavedMessages):
             self._drop_forgotten()
             return [copied(entry.message) for entry in self._chat()]
 
-    def _drop_forgotten(self) -> tuple[int, int] | None:
-        """Drop from the window what was forgotten since; returns the scope's epoch, nothing where it is not known."""
+    def _drop_forgotten(self, given: Sequence[Message] = ()) -> tuple[int, int] | None:
+        """Drop from the window what was forgotten since and is not given again; returns the scope's epoch, if known."""
         try:
             epoch = epoch_soon(self._bank, self.scope)
             if epoch != self._epoch and any(entry.turn for entry in self.window):
                 waiting = {message.id for batch in self.unstored for message in batch.messages}
                 gone = forgotten_turns(self._bank, self.scope, self.window, session=self.session, waiting=waiting)
-                self.window = without_forgotten(self.window, gone)
+                said = {words_of(each) for each in given}
+                held = {self.window[place].turn for place, each in self._words(self.window) if words_of(each) in said}
+                self.window = without_forgotten(self.window, gone - held)
                 # The exchange that is still being answered goes with the next query.
                 self._epoch = None if any(entry.turn in gone for entry in self.window) else epoch
         except FAILURES as error:
@@ -110,7 +120,7 @@ class SessionMessages(SavedMessages):
         """Add messages to the session and remember them, all together."""
         with self._lock:
             at = self._bank, self.scope, self.session, self.window
-            entries = said_anew(*at, [self._received(entry) for entry in self._entries(messages)])
+            entries = said_anew(*at, [self._received(entry) for entry in entries_of(messages, self._by_user)])
             gone = {} if self.unstored else answers_to_forgotten(*at, entries, self._epoch)
             entries, is_kept = self._remembered(entries, gone)
             self._show([*self.window, *entries], whole=self._is_whole)
@@ -122,10 +132,11 @@ class SessionMessages(SavedMessages):
         What was edited away, regenerated or taken back leaves the memory too (`edits.edited_away`); what is left out
         at the beginning, to make the history shorter, stays remembered. Where it raises, everything is as it was.
         """
-        entries = self._entries(messages)
+        entries = entries_of(messages, self._by_user)
         with self._lock:
             # Whatever cannot be remembered is refused here, before anything is forgotten.
             given = [message for _, message in self._words(entries)]
+            self._drop_forgotten(given)
             old, window = self._chat(), self.window
             entries = self._given_again(entries, old)
             gone = self._edited_away(old, entries)
@@ -201,11 +212,6 @@ class SessionMessages(SavedMessages):
     async def aflush(self, timeout: float | None = None) -> bool:
         """As `flush`, without blocking the event loop."""
         return await asyncio.to_thread(self.flush, timeout)
-
-    def _entries(self, messages: Sequence[ChatMessage]) -> list[WindowEntry]:
-        cleaned = all_without_recalled(check_list(messages))
-        steps = steps_of(cleaned, self._by_user)
-        return [WindowEntry(message=chat, step=step) for chat, step in zip(cleaned, steps, strict=True)]
 
     def _received(self, entry: WindowEntry) -> WindowEntry:
         """The entry as it is kept."""
@@ -380,13 +386,7 @@ class SessionMessages(SavedMessages):
     def _held(
         self, entries: Sequence[WindowEntry], kept: Sequence[WindowEntry], again: Mapping[str, Message]
     ) -> dict[int, Held]:
-        """What the session holds already of the entries, by place.
-
-        Args:
-            entries: what is handed over.
-            kept: what is left of the chat.
-            again: by id, what was forgotten and is to be remembered anew.
-        """
+        """What the session holds of these entries, by place: ``kept`` is left of the chat, ``again`` is told anew."""
         # Messages of the window are known, also where they were forgotten since: they are not remembered again.
         said = [(message, kept[place]) for place, message in self._words(kept)]
         window = [Held(told, each.name, None if each.name in again else each.turn) for told, each in said if each.name]

@@ -13,9 +13,10 @@ from secom_core.bank import MemoryBank
 from secom_core.bank.answers import epoch_soon
 from secom_core.conversation import Scope
 
-from .agent_steps import Step, as_step
+from .agent_steps import Step, UserHook, as_step, steps_of
 from .answers import is_answer
-from .convert import text_of
+from .arguments import check_list
+from .convert import all_without_recalled, text_of
 from .cutting import without_middle
 from .message_tokens import MessageTokens
 from .unstored import FAILURES
@@ -43,6 +44,21 @@ class WindowEntry(BaseModel):
     def seen(self) -> ChatMessage:
         """The message as the memory understands it: a step of an agent as a tool's call or result."""
         return self.message if self.step is None else as_step(self.message, self.step)
+
+
+def entries_of(messages: Sequence[ChatMessage], by_user: UserHook) -> list[WindowEntry]:
+    """The entries of messages that are put or handed over, without recalled memory.
+
+    Args:
+        messages: in order.
+        by_user: says which words are the user's own.
+
+    Raises:
+        InvalidInput: one of them is no message.
+    """
+    cleaned = all_without_recalled(check_list(messages))
+    steps = steps_of(cleaned, by_user)
+    return [WindowEntry(message=chat, step=step) for chat, step in zip(cleaned, steps, strict=True)]
 
 
 def fitting(entries: Sequence[WindowEntry], room: int, counter: Callable[[str], int]) -> list[WindowEntry]:

@@ -347,6 +347,31 @@ def test_what_was_forgotten_for_an_edit_is_put_back_where_the_new_words_cannot_b
     assert memory.get_all() == memory_of(bank).get_all() == LEFT
 
 
+@pytest.mark.parametrize("read", [False, True])
+@pytest.mark.parametrize(("forgotten", "given"), [(0, ["b", "B", "c2"]), (1, ["a", "A", "c2", "C2", "d", "D"])])
+def test_an_edit_in_a_history_without_what_was_forgotten_is_seen(
+    bank: MemoryBank, forgotten: int, given: list[str], read: bool
+) -> None:
+    memory = memory_of(bank)
+    memory.put_messages([user(text) if text.islower() else bot(text) for text in "aAbBcCdD"])
+    bank.forget(ANN, turn_ids=[bank.turns(ANN, "now")[forgotten].id])
+    if read:
+        memory.get()
+    memory.set([user(text) if text.islower() else bot(text) for text in given])
+    assert [text for turn in said(bank) for text in turn] == given
+    assert [message.content for message in memory.get_all()] == given
+
+
+def test_what_was_forgotten_and_is_handed_over_again_is_not_remembered_again(bank: MemoryBank) -> None:
+    memory = memory_of(bank)
+    history = [user(text) if text.islower() else bot(text) for text in "aAbBcC"]
+    memory.put_messages(history)
+    bank.forget(ANN, turn_ids=[bank.turns(ANN, "now")[1].id])
+    memory.set(history[:-1])
+    memory.put(bot("D"))
+    assert said(bank) == [["a", "A"], ["c", "D"]]
+
+
 def test_a_turn_that_is_forgotten_takes_the_results_of_its_tools_with_it(tmp_path: Path, bank: MemoryBank) -> None:
     memory = left_in(bank)
     bank.forget(ANN, turn_ids=[bank.turns(ANN, "now")[0].id])
