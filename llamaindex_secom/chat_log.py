@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import takewhile
 from typing import Any, Final
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.bridge.pydantic import ValidationError
+from llama_index.core.bridge.pydantic import TypeAdapter, ValidationError
 
 from secom_core.bank import MemoryBank
 from secom_core.chats import ChatRecord
@@ -17,6 +18,7 @@ from .convert import from_message, to_messages
 from .message_tokens import MessageTokens
 from .window import SYSTEM, WindowEntry, exchanges
 
+_ANY: Final = TypeAdapter[Any](Any)
 _SPOKEN: Final = frozenset({MessageRole.USER, MessageRole.ASSISTANT})
 
 
@@ -50,10 +52,23 @@ def dumped(entry: WindowEntry) -> dict[str, Any]:
     try:
         return entry.model_dump(mode="json", exclude={"turn", "name"}, exclude_none=True)
     except ValueError:
-        # An object that JSON cannot hold, which somebody has put beside the words.
+        # An object that JSON cannot hold, which somebody has put beside the words, or bytes such as a signature.
         kept = {key: each for key, each in entry.message.additional_kwargs.items() if not json_flaw(each)}
         message = entry.message.model_copy(update={"additional_kwargs": kept})
-        return dumped(entry.model_copy(update={"message": message}))
+        plain = entry.model_copy(update={"message": message})
+        return dict(_held_by_json(plain.model_dump(exclude={"turn", "name"}, exclude_none=True)))
+
+
+def _held_by_json(value: object) -> Any:
+    """What JSON can hold of the value."""
+    if isinstance(value, Mapping):
+        held = ((key, _held_by_json(each)) for key, each in value.items() if isinstance(key, str))
+        return {key: each for key, each in held if each is not None}
+    if isinstance(value, (list, tuple, set)):
+        return [held for each in value if (held := _held_by_json(each)) is not None]
+    with suppress(ValueError):
+        return _ANY.dump_python(value, mode="json")
+    return None
 
 
 def chat_of(bank: MemoryBank, scope: Scope, session: str) -> list[WindowEntry]:

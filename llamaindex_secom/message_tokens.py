@@ -34,5 +34,12 @@ class MessageTokens:
             return _MEDIA[kind]
         if isinstance(block, ThinkingBlock):
             return block.num_tokens or self._counter(block.content or "")
-        text = block.text if isinstance(block, TextBlock) else block.model_dump_json(exclude={"block_type"})
-        return self._counter(text)
+        return self._counter(block.text if isinstance(block, TextBlock) else _written(block))
+
+
+def _written(block: BaseContentBlock) -> str:
+    try:
+        return block.model_dump_json(exclude={"block_type"})
+    except ValueError:
+        # It holds an object that JSON cannot hold.
+        return str(block)

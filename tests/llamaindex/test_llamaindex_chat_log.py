@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -378,6 +379,30 @@ def test_a_turn_that_is_forgotten_takes_the_results_of_its_tools_with_it(tmp_pat
     assert memory.get_all() == [SYSTEM, *LEFT[5:]] == memory_of(bank).get_all()
     bank.close()
     assert b"Drizzle" not in (tmp_path / "m.db").read_bytes()
+
+
+@pytest.mark.parametrize("write", ["inline", "background"])
+@pytest.mark.parametrize("remember_tools", [False, True])
+def test_what_json_cannot_hold_in_a_block_costs_no_message(bank: MemoryBank, remember_tools: bool, write: Any) -> None:
+    memory = memory_of(bank, remember_tools=remember_tools, write=write)
+    signed = ThinkingBlock(content="Let me see.", additional_information={"signature": b"\xff\x00", "model": "x"})
+    call = ToolCallBlock(tool_call_id="1", tool_name="rain", tool_kwargs={"at": "Ghent", "map": len, "on": {1: 2}})
+    put = [
+        user("Does it rain?", map=len),
+        ChatMessage(role="assistant", blocks=[signed, TextBlock(text="I look."), call], additional_kwargs={"o": len}),
+        RESULT,
+        ChatMessage(role="assistant", blocks=[signed, TextBlock(text="It drizzles.")]),
+    ]
+    for message in put:
+        memory.put(message)
+    assert memory.get()[1:] == put[1:]
+    assert memory.flush()
+    assert json.dumps(memory.to_dict())
+    left = memory_of(bank).get_all()
+    assert [message.content for message in left] == [message.content for message in put]
+    assert left[1].blocks[0] == ThinkingBlock(content="Let me see.", additional_information={"model": "x"})
+    assert left[1].blocks[2].tool_kwargs == {"at": "Ghent", "on": {}}
+    assert said(bank)[0][-1] == "It drizzles."
 
 
 def test_redaction_holds_in_the_chat_and_in_what_is_saved(tmp_path: Path) -> None:
