@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from difflib import SequenceMatcher
 from itertools import dropwhile, takewhile
 
@@ -10,7 +10,9 @@ from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.errors import DuplicateId, shorten
 
+from .answers import without_any_marker
 from .known_messages import Words, words_of
+from .window import WindowEntry
 
 
 def edited_away(old: Words, new: Words, *, same_system: bool = True) -> set[int]:
@@ -82,6 +84,40 @@ def _alike(one: Words, other: Words) -> int:
 
 def _roles(words: Words) -> list[str]:
     return [message.role for _, message in words]
+
+
+# -- markers of citations ---------------------------------------------------------------------------------------------
+
+
+def with_kept_markers(
+    entries: Sequence[WindowEntry],
+    old: Sequence[WindowEntry],
+    words: Callable[[Sequence[WindowEntry]], Words],
+) -> list[WindowEntry]:
+    """The entries of a history, each answer with the markers that the chat has of it.
+
+    A page gives an answer back with all its markers. The chat has those of numbers that were not shown, as they may be
+    no citations.
+
+    Args:
+        entries: what is handed over.
+        old: the chat.
+        words: what is remembered of entries, by place.
+    """
+    exact = {message.text for _, message in words(old)}
+    kept = {text: old[place].message.blocks for place, text in _unmarked(old, words).items()}
+    given, changed = _unmarked(entries, words), list(entries)
+    for place, message in words(entries):
+        blocks = kept.get(given.get(place, ""))
+        if blocks is not None and message.text not in exact:
+            answer = entries[place].message.model_copy(update={"blocks": blocks})
+            changed[place] = entries[place].model_copy(update={"message": answer})
+    return changed
+
+
+def _unmarked(entries: Sequence[WindowEntry], words: Callable[[Sequence[WindowEntry]], Words]) -> dict[int, str]:
+    plain = [each.model_copy(update={"message": without_any_marker(each.message, each.step)}) for each in entries]
+    return {place: " ".join(message.text.split()) for place, message in words(plain) if message.role == "assistant"}
 
 
 # -- what is forgotten ------------------------------------------------------------------------------------------------

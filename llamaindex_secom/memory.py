@@ -24,13 +24,14 @@ from secom_core.protocols import Denoiser, Embedder, Segmenter
 from secom_core.text.terms import count_tokens
 
 from .agent_steps import UserHook, check_user_hook, said_by_user
-from .answers import is_answer, is_assistant, without_any_marker, without_markers
+from .answers import is_answer, is_assistant, without_markers
 from .arguments import check_session, refuse_unknown
 from .banks import bank_of, new_bank
 from .cached_recall import CachedRecall
 from .chat_log import latest
 from .convert import answer_of, copied, escape_braces, text_of
 from .dialogue import QueryHook, check_query_hook, last_user, said_before, searched_for
+from .edits import with_kept_markers
 from .insertion import Asked, asked_of, insert_recalled, is_query_put
 from .memory_options import MemoryOptions, Placement, SessionFields
 from .models import as_embedder
@@ -371,12 +372,7 @@ class SecomMemory(SessionMessages):
         return entry
 
     def _given_again(self, entries: list[WindowEntry], old: Sequence[WindowEntry]) -> list[WindowEntry]:
-        if not self.citations:
-            return entries
-        held = {message.text for _, message in self._words(old)}
-        plain = [each.model_copy(update={"message": without_any_marker(each.message, each.step)}) for each in entries]
-        words = {place: message.text for place, message in self._words(plain)}
-        return [plain[place] if words.get(place) in held else each for place, each in enumerate(entries)]
+        return with_kept_markers(entries, old, self._words) if self.citations else entries
 
     def _taken_in(self, answer: ChatMessage) -> ChatMessage:
         recall = self.last_recall

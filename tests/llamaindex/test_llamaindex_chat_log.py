@@ -305,17 +305,24 @@ def test_a_history_given_again_to_a_bank_that_redacts_is_known() -> None:
         assert (bank.turns(ANN, "now")[:1], bank.storage.epoch(ANN)) == (turns, epoch)
 
 
-def test_an_answer_with_its_markers_is_the_answer_that_is_known() -> None:
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ("Marta [1].", "Marta."),
+        ("Marta [1]. Her number is `book[9]` [9].", "Marta. Her number is `book[9]` [9]."),
+    ],
+)
+def test_an_answer_with_its_markers_is_the_answer_that_is_known(answer: str, kept: str) -> None:
     with MemoryBank.open(citations=True) as bank:
         bank.remember(ANN, [("user", "My violin teacher is Marta.")], session="old", close=True)
         memory = memory_of(bank, citations=True)
         memory.put(user("Who teaches me?"))
         memory.get()
-        memory.put(bot("Marta [1]."))
+        memory.put(bot(answer))
         for each in (memory, memory_of(bank, citations=True)):
-            each.set([user("Who teaches me?"), bot("Marta [1].")])
-            assert said(bank) == [["Who teaches me?", "Marta."]]
-            assert texts(each.get_all()) == ["Who teaches me?", "Marta."]
+            each.set([user("Who teaches me?"), bot(answer)])
+            assert said(bank) == [["Who teaches me?", kept]]
+            assert texts(each.get_all()) == ["Who teaches me?", kept]
 
 
 @pytest.mark.parametrize("new", [[], [TUESDAY]])
