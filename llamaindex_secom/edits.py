@@ -6,11 +6,14 @@ from collections.abc import Callable, Collection, Sequence
 from difflib import SequenceMatcher
 from itertools import dropwhile, takewhile
 
+from llama_index.core.base.llms.types import ChatMessage
+
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.errors import DuplicateId, shorten
 
 from .answers import without_any_marker
+from .convert import text_of
 from .known_messages import Words, words_of
 from .window import WindowEntry
 
@@ -93,31 +96,41 @@ def with_kept_markers(
     entries: Sequence[WindowEntry],
     old: Sequence[WindowEntry],
     words: Callable[[Sequence[WindowEntry]], Words],
+    session: Callable[[], Sequence[Turn]],
 ) -> list[WindowEntry]:
-    """The entries of a history, each answer with the markers that the chat has of it.
+    """The entries of a history, each answer with the markers that are kept of it.
 
-    A page gives an answer back with all its markers. The chat has those of numbers that were not shown, as they may be
-    no citations.
+    A page gives an answer back with all its markers. Those of numbers that were not shown are kept, as they may be no
+    citations.
 
     Args:
         entries: what is handed over.
         old: the chat.
         words: what is remembered of entries, by place.
+        session: gives the turns of the session; called only for answers with markers that the chat does not have.
     """
     exact = {message.text for _, message in words(old)}
-    kept = {text: old[place].message.blocks for place, text in _unmarked(old, words).items()}
-    given, changed = _unmarked(entries, words), list(entries)
-    for place, message in words(entries):
-        blocks = kept.get(given.get(place, ""))
-        if blocks is not None and message.text not in exact:
-            answer = entries[place].message.model_copy(update={"blocks": blocks})
+    marked = {place: message for place, message in words(entries) if message.text not in exact}
+    plain = {place: _unmarked(message) for place, message in marked.items() if message.role == "assistant"}
+    marked = {place: marked[place] for place, text in plain.items() if text != _on_one_line(marked[place].text)}
+    kept = {_unmarked(message): old[place].message.blocks for place, message in words(old)} if marked else {}
+    if any(plain[place] not in kept for place in marked):
+        said = [message for turn in session() for message in turn.messages if message.role == "assistant"]
+        kept = {_unmarked(each): ChatMessage(role=each.role, content=each.text).blocks for each in said} | kept
+    changed = list(entries)
+    for place in marked:
+        if plain[place] in kept:
+            answer = entries[place].message.model_copy(update={"blocks": kept[plain[place]]})
             changed[place] = entries[place].model_copy(update={"message": answer})
     return changed
 
 
-def _unmarked(entries: Sequence[WindowEntry], words: Callable[[Sequence[WindowEntry]], Words]) -> dict[int, str]:
-    plain = [each.model_copy(update={"message": without_any_marker(each.message, each.step)}) for each in entries]
-    return {place: " ".join(message.text.split()) for place, message in words(plain) if message.role == "assistant"}
+def _unmarked(message: Message) -> str:
+    return _on_one_line(text_of(without_any_marker(ChatMessage(role=message.role, content=message.text))))
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 # -- what is forgotten ------------------------------------------------------------------------------------------------

@@ -372,7 +372,7 @@ class SecomMemory(SessionMessages):
         return entry
 
     def _given_again(self, entries: list[WindowEntry], old: Sequence[WindowEntry]) -> list[WindowEntry]:
-        return with_kept_markers(entries, old, self._words) if self.citations else entries
+        return with_kept_markers(entries, old, self._words, self._turns) if self.citations else entries
 
     def _taken_in(self, answer: ChatMessage) -> ChatMessage:
         recall = self.last_recall

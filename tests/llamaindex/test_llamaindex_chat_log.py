@@ -325,6 +325,22 @@ def test_an_answer_with_its_markers_is_the_answer_that_is_known(answer: str, kep
             assert texts(each.get_all()) == ["Who teaches me?", kept]
 
 
+def test_answers_with_their_markers_are_known_after_a_history_without_them() -> None:
+    with MemoryBank.open(citations=True) as bank:
+        bank.remember(ANN, [("user", "My violin teacher is Marta.")], session="old", close=True)
+        memory = memory_of(bank, citations=True)
+        page = [user("Who teaches me?"), bot("Marta [1], on page [9]."), user("Since when?"), bot("May [1].")]
+        for asked, answer in (page[:2], page[2:]):
+            memory.put(asked)
+            memory.get()
+            memory.put(answer)
+        held = bank.turns(ANN, "now")
+        memory.set(page[2:])
+        memory.set(page)
+        assert bank.turns(ANN, "now") == held
+        assert texts(memory.get_all()) == [message.text for turn in held for message in turn.messages]
+
+
 @pytest.mark.parametrize("new", [[], [TUESDAY]])
 def test_a_chat_that_is_set_to_nothing_stays_so(bank: MemoryBank, new: list[ChatMessage]) -> None:
     memory = left_in(bank)
