@@ -32,8 +32,13 @@ def with_parts(text: str) -> str:
 
     Two words in one, such as "YouTube", are a name of code where they stand as one does.
     """
-    parts = " ".join(parts_of_names(text).values()).lower().split()
-    return " ".join([text, *dict.fromkeys(parts)]) if parts else text
+    parts = words_of_names(text)
+    return " ".join([text, *parts]) if parts else text
+
+
+def words_of_names(text: str) -> list[str]:
+    """The words that the names of code in a text are of, each once, in the order in which they come."""
+    return list(dict.fromkeys(" ".join(parts_of_names(text).values()).lower().split()))
 
 
 def parts_of_names(text: str) -> dict[str, str]:

@@ -16,6 +16,7 @@ LINES = [
     "It stands in the loom room, it's oiled.",
     "Das ist der Webstuhl, und ich habe ihn geölt.",
     "call frameChecksum(loom) before you weave",
+    "the frameCounter is of the loomFrame",
     "织布机在房间里",
     "ΟΔΟΣ e\u0301te\u0301",
     "",
