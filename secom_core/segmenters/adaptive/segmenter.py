@@ -28,7 +28,7 @@ class AdaptiveSegmenter:
 
     A bank makes each scope a learner of its own (`for_scope`), lets it `learn` from the scope's sessions, and keeps
     its `state` with the scope. A gap is judged by the turns after it too, so that the end of an open session is cut
-    again when a turn comes.
+    again as turns come.
 
     Args:
         embedder: any embedder; without one it reads words alone.
