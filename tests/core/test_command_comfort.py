@@ -366,7 +366,7 @@ def test_a_server_without_its_packages_says_what_to_install(folder: Path, packag
 def test_the_process_of_the_command_looks_for_no_garbage_as_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     before = gc.get_freeze_count()  # what collecting the tests has left behind
     assert main([]) == 2
-    assert gc.get_freeze_count() == before, "others go on after it"
+    assert gc.get_freeze_count() <= before, "others go on after it"
     monkeypatch.setattr("sys.argv", ["secom"])
     try:
         assert main() == 2
@@ -379,8 +379,12 @@ def test_the_process_of_the_command_looks_for_no_garbage_as_it_ends(monkeypatch:
 
 # -- what ends early ---------------------------------------------------------------------------------------------------
 
-_AS_IT_STARTS = """
-import builtins, os, signal, sys
+# What runs in the background of a shell is deaf to Ctrl-C, and so are the tests there.
+_LISTENING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+_RUN = f"{_LISTENING}; import sys; from secom_core.command import main; sys.exit(main())"
+_AS_IT_STARTS = f"""
+{_LISTENING}
+import builtins, os, sys
 from secom_core.command import main
 usual = builtins.__import__
 def interrupted(name, *more):
@@ -428,7 +432,7 @@ def test_what_an_interrupted_command_has_done_is_whole_and_the_rest_is_done_by_t
         for n, row in enumerate(rows)
     ]
     Path("long.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in said), encoding="utf-8")
-    command = [sys.executable, "-m", "secom_core", "remember", "long.jsonl", *ALICE]
+    command = [sys.executable, "-c", _RUN, "remember", "long.jsonl", *ALICE]
     with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stderr=subprocess.PIPE) as process:
         while process.poll() is None and _sessions(folder / "memory.db") < 20:
             time.sleep(0.01)

@@ -16,6 +16,7 @@ import pytest
 from callers import Caller, called
 
 from benchmarks.served import serving
+from secom_core.testing import Fault, ScriptedServer
 
 httpx2 = pytest.importorskip("httpx2")
 from mcp import Client  # noqa: E402
@@ -86,7 +87,21 @@ async def test_the_official_client_reads_that_a_call_is_too_many_and_goes_on(pla
 
 
 def test_a_call_that_takes_too_long_is_a_result_that_the_model_reads(place: Path) -> None:
-    environ = {"SECOM_SERVE_TIMEOUT": "1"}
+    with ScriptedServer(embedding_faults=[Fault(delay=4)] * 20) as model:
+        environ = {"SECOM_SERVE_TIMEOUT": "1", "SECOM_EMBEDDER": "openai:any", "SECOM_BASE_URL": model.base_url}
+        with (
+            serving(place, "--tokens-file", "tokens.jsonl", environ=environ) as served,
+            called(served, SCOPE) as caller,
+        ):
+            caller.remember("I keep bees.")
+            told = caller.http.post("/mcp", json=asked("tools/call", name="recall", arguments={"query": "bees"}))
+    assert told.status_code == 200
+    assert told.json()["result"]["isError"]
+    assert "no answer within 1 s" in told.json()["result"]["content"][0]["text"]
+
+
+def test_a_call_that_cannot_write_is_a_result_that_the_model_reads(place: Path) -> None:
+    environ = {"SECOM_SERVE_TIMEOUT": "2"}
     with serving(place, "--tokens-file", "tokens.jsonl", environ=environ) as served, called(served, SCOPE) as caller:
         caller.remember("I keep bees.")
         with closing(sqlite3.connect(place / "memory.db", isolation_level=None)) as other:
@@ -95,7 +110,7 @@ def test_a_call_that_takes_too_long_is_a_result_that_the_model_reads(place: Path
             other.execute("ROLLBACK")
         assert told.status_code == 200
         assert told.json()["result"]["isError"]
-        assert "no answer within 1 s" in told.json()["result"]["content"][0]["text"]
+        assert "nothing was stored, try again" in told.json()["result"]["content"][0]["text"]
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
