@@ -74,11 +74,16 @@ def resolved(where: str | Path) -> Path:
     Raises:
         InvalidInput: as `file_at`, and where links lead to each other.
     """
+    file = file_at(where)
+    says = f"{shorten(str(where))} is a link that leads back to itself; name another file"
     try:
-        return file_at(where).resolve()
+        found = file.resolve()
     except RuntimeError as error:
-        # Python 3.13 gives back the path.
-        raise InvalidInput(f"{shorten(str(where))} is a link that leads back to itself; name another file") from error
+        raise InvalidInput(says) from error
+    # From Python 3.13 on, such a path is given back with the link in it.
+    if any(map(os.path.islink, (found, *found.parents))):
+        raise InvalidInput(says)
+    return found
 
 
 def has_room(file: str) -> bool:

@@ -318,7 +318,7 @@ CIRCLE["self"] = CIRCLE
         ({1: "a"}, "{1: 'a'}"),
         ({"a": {None: 1}}, "None"),
         ({"a": deep(200)}, "levels deep"),
-        ({"a": deep(5000)}, "nested too deeply"),
+        ({"a": deep(5000)}, "nested "),  # Python 3.13 reads it, and counts its levels
         (CIRCLE, "ircular"),
         ({"a": NOON}, "datetime"),
         ([1], "[1]"),
