@@ -66,7 +66,7 @@ def test_many_threads_are_never_more_inside():
                 with guard:
                     inside += 1
                     most = max(most, inside)
-                time.sleep(0)
+                time.sleep(0.001)
                 with guard:
                     inside -= 1
 
