@@ -55,11 +55,11 @@ class ServedMemory:
     async def run(self, call: Callable[[], T], *, writes: bool = False) -> T:
         """Do something with the bank or its writer in one of the threads."""
 
-        def waiting() -> T:
-            with waiting_at_most(self._waits):
+        def waiting(_: MemoryBank) -> T:
+            with waiting_at_most(self._waits if writes else math.inf):
                 return call()
 
-        return await self._calls.run(lambda _: waiting() if writes else call(), writes=writes)
+        return await self._calls.run(waiting, writes=writes)
 
     async def run_as_json(self, call: Callable[[], object], *, writes: bool = False) -> bytes:
         """As `run`, and give the answer as JSON, which is written in the thread as well."""
