@@ -22,12 +22,12 @@ from ..ranking.surroundings import answered, said_next
 from ..text.code import wants_code
 from ..text.dates import Span
 from ..text.intents import Subject, subject
-from ..text.overviews import asks_for_overview, asks_of_all_sessions
+from ..text.overviews import asks_for_order, asks_for_overview, asks_of_all_sessions
 from ..text.periods import days_asked
 from ..vectors import DocumentPlace
 from .asked import Asked
 from .loaded_scope import LoadedScope
-from .outlines import outlined
+from .outlines import begun_replies, outlined
 from .standing import Standing
 
 _About: TypeAlias = tuple[Subject, Sequence[Span]]
@@ -192,6 +192,7 @@ def finds_in(
         rules=rules,
         is_of_code=wants_code(asked.telling),
         outline=asks_for_overview(asked.telling),
+        in_order=asks_for_order(asked.telling),
     )
     abouts = [about if each.scope == scope else _NOTHING_ABOUT_IT for each in searched]
     return list(map(show, searched, found, abouts))
@@ -217,12 +218,14 @@ def _finds(
     rules: bool,
     is_of_code: bool,
     outline: bool,
+    in_order: bool,
 ) -> Finds:
     """What may be shown of a scope, with what stands around what was found.
 
     Of what the user wants of every answer, no more is shown than there are ``places`` for. Without ``rules``, what was
     found comes in the order in which it was found, and nothing before all of it. In an ``outline``, how the user's
-    messages begin comes before what else they say.
+    messages begin comes before what else they say, and how the best replies begin comes after all that answers; not
+    where it is asked ``in_order`` what the user brought up.
     """
     index, without = searched.index, searched.exclude
     if not rules:
@@ -249,6 +252,8 @@ def _finds(
     if outline and not about[0]:
         begins, (strong, others) = outlined(strong, others)
         before += begins
+        if not in_order and not options.only_relevant:
+            others = [*others, *begun_replies(found)]
     return Finds(searched.scope, before, strong, rest, others, near, faint, last)
 
 

@@ -57,6 +57,12 @@ _OVERVIEW: Final = wording(
     (?:지금까지|그동안|내가|제가|우리|내|제).{0,60}(?:요약|정리해|개요|순서|되돌아|돌아보)
     """,
 ).search
+_ORDER: Final = wording(
+    r"""
+    order|sequence|reihenfolge|orden|ordre|ordine|ordem
+    """,
+    anywhere="顺序|先后|順番|순서",
+).search
 _MATERIAL: Final = wording(
     r"""
     (?:this|these|that|the following|the attached|below) (?:\w+ ){0,2}(?:text|article|mails?|e?-?mail|document|page)
@@ -129,3 +135,8 @@ def asks_for_overview(query: str) -> bool:
     if len(query) > _LONGEST or not is_signed(folded_case(query), _SIGNS):
         return False
     return _OVERVIEW(query) is not None and _MATERIAL(query) is None and not asks_of_replies(query)
+
+
+def asks_for_order(query: str) -> bool:
+    """Whether a question for an overview wants what came up in its order: "In which order did I mention …?"."""
+    return len(query) <= _LONGEST and _ORDER(query) is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from secom_core.bank import MemoryBank
-from secom_core.text.overviews import asks_for_overview, asks_of_all_sessions
+from secom_core.text.overviews import asks_for_order, asks_for_overview, asks_of_all_sessions
 
 SCOPE = ("acme", "alice")
 
@@ -151,6 +151,59 @@ def test_an_overview_of_a_subject_begins_each_message_before_it_ends_one(bank: M
     assert all(f"user: {SAID[place][:40]}" in recall.text for place in (0, 2, 4))
     in_full = bank.recall(SCOPE, "Summarise what I told you about Anna's wedding.", token_budget=400)
     assert all(SAID[place] in in_full.text for place in (0, 2, 4)), "what else they say follows where there is room"
+
+
+OF_THE_HOUSE = (
+    (
+        "We want to buy a house in Leuven, and I know nobody who has. Where do I begin?",
+        "Ask the bank first how much it lends you.",
+    ),
+    (
+        "How do I find a good notary for our house? My sister was not happy with hers.",
+        "Let the chamber of notaries give you three names.",
+    ),
+    (
+        "The valuer of the bank comes to see the house on Monday. What does he look at?",
+        "He counts damp walls and the state of the roof.",
+    ),
+    (
+        "Our offer for the house was accepted! What comes next, and how fast do we have to be?",
+        "Sign the compromis within two weeks.",
+    ),
+)
+DISHES = ("lentils", "chicory", "salmon", "tofu", "beans", "squash", "leeks", "peppers", "mussels", "celery")
+
+
+def test_an_overview_says_how_the_replies_begin_unless_it_is_asked_what_the_user_brought_up() -> None:
+    of_food = [
+        (f"What do I cook on Sunday? They like {each}, and the oven is broken.", f"Try {each}.") for each in DISHES
+    ]
+    with MemoryBank.open() as bank:
+        for number, (asked, told) in enumerate([*OF_THE_HOUSE, *of_food]):
+            bank.remember(SCOPE, [("user", asked), ("assistant", f"{told} {REPLY}")], session=f"s{number}", close=True)
+        shown = bank.recall(SCOPE, "Summarise how we have bought our house.", token_budget=250).text
+        assert all(told in shown for _, told in OF_THE_HOUSE)
+        in_order = bank.recall(SCOPE, "In what order did I bring up the parts of our house?", token_budget=250).text
+        assert sum(told in in_order for _, told in OF_THE_HOUSE) < len(OF_THE_HOUSE)
+
+
+def test_a_chinese_message_begins_with_its_first_sentence() -> None:
+    begins, query = "我们想在鲁汶买一座房子，不知道从哪里开始。", "总结一下我们买房子的过程"
+    message = begins + "银行的人说要先看工资单，然后才能谈贷款的事情，这个我们都准备好了。" * 6
+    answer = "先去银行问一问。" + "再准备好所有的文件。" * 60
+    with MemoryBank.open() as bank:
+        bank.remember(SCOPE, [("user", message), ("assistant", answer)], session="s", close=True)
+        shown = bank.recall(SCOPE, query, token_budget=100).text
+        assert begins in shown
+        assert message not in shown
+        assert "先去银行问一问。" in bank.recall(SCOPE, query, token_budget=600).text
+
+
+@pytest.mark.parametrize(
+    "query", [each for each in lines(OVERVIEWS) if any(word in each for word in ("order", "Reihenfolge"))]
+)
+def test_a_question_for_an_order_is_recognised(query: str) -> None:
+    assert asks_for_order(query)
 
 
 def test_a_cut_beginning_goes_on_without_a_gap(bank: MemoryBank) -> None:
