@@ -250,10 +250,10 @@ def _finds(
         near += _within(_wanted(replies, without, budget), (MOST_TOKENS if budget is None else budget) / _REPLY)
     last = _wanted(after, without, budget)
     if outline and not about[0]:
+        begun = begun_replies([*strong, *others]) if not (in_order or options.only_relevant) else []
         begins, (strong, others) = outlined(strong, others)
         before += begins
-        if not in_order and not options.only_relevant:
-            others = [*others, *begun_replies(found)]
+        others += begun
     return Finds(searched.scope, before, strong, rest, others, near, faint, last)
 
 
