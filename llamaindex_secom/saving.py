@@ -13,11 +13,10 @@ from typing_extensions import Self
 from secom_core.bank import MemoryBank
 from secom_core.errors import InvalidInput
 
-from .answers import is_answer
 from .chat_log import dumped
 from .saved import SAVED, Saved, keep_in_turn, know
 from .unstored import Unstored
-from .window import WindowEntry
+from .window import WindowEntry, is_answered
 
 
 class SavedMessages(BaseMemory):
@@ -116,8 +115,8 @@ class SavedMessages(BaseMemory):
     def _stay_in_turn(self) -> None:
         """Stay in this process until the user's last message is answered, where nobody may hold a saved memory."""
         if self._saved_as is not None:
-            is_answered = not self.window or (is_answer(self.window[-1].seen) and self.window[-1].step is None)
-            keep_in_turn(self._saved_as, self, needed=self.is_waiting or not is_answered)
+            in_turn = bool(self.window) and not is_answered(self.window)
+            keep_in_turn(self._saved_as, self, needed=self.is_waiting or in_turn)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """Another memory of the same session, such as with another ``k``; a deep copy is the memory itself.

@@ -213,15 +213,18 @@ def forgotten_turns(
 
 
 def without_forgotten(entries: Sequence[WindowEntry], forgotten: Collection[str]) -> list[WindowEntry]:
-    """The window without the exchanges of which a turn is forgotten; the last one, which is being answered, stays."""
-    *before, last = list(exchanges(entries)) or [[]]
-    kept = [
-        entry
-        for exchange in before
-        for entry in exchange
-        if entry.seen.role in SYSTEM or not any(each.turn in forgotten for each in exchange)
-    ]
-    return [*kept, *last]
+    """The window without the exchanges of which a turn is forgotten; the last one stays while it is being answered."""
+    whole = list(exchanges(entries))
+    complete = whole if whole and is_answered(whole[-1]) else whole[:-1]
+    gone = [exchange for exchange in complete if any(each.turn in forgotten for each in exchange)]
+    left_out = {id(entry) for exchange in gone for entry in exchange if entry.seen.role not in SYSTEM}
+    return [entry for entry in entries if id(entry) not in left_out]
+
+
+def is_answered(entries: Sequence[WindowEntry]) -> bool:
+    """Whether an answer comes last, but for system messages."""
+    said = [entry for entry in entries if entry.seen.role not in SYSTEM]
+    return bool(said) and is_answer(said[-1].seen) and said[-1].step is None
 
 
 def said_anew(
@@ -229,7 +232,8 @@ def said_anew(
 ) -> list[WindowEntry]:
     """The entries that are put, without a first one that says again, word for word, what failed to get an answer.
 
-    What the bank does not hold any more, or does not hold yet, is said anew.
+    Agents that had handed over to each other before the failure have left their steps behind it. What the bank does not
+    hold any more, or does not hold yet, is said anew.
 
     Args:
         bank: where the turns are.
@@ -238,16 +242,17 @@ def said_anew(
         window: the window.
         entries: what is put.
     """
-    if not (entries and window and _is_same(entries[0], window[-1])):
+    *_, last = list(exchanges(window)) or [[]]
+    if not (entries and last and _is_same(entries[0], last[0])) or is_answered(last):
         return entries
     try:
-        return entries if forgotten_turns(bank, scope, window[-1:], session=session, waiting=()) else entries[1:]
+        return entries if forgotten_turns(bank, scope, last[:1], session=session, waiting=()) else entries[1:]
     except FAILURES:
         return entries
 
 
-def _is_same(entry: WindowEntry, last: WindowEntry) -> bool:
-    return last.turn is not None and last.seen.role == MessageRole.USER and entry.message == last.message
+def _is_same(entry: WindowEntry, asked: WindowEntry) -> bool:
+    return asked.turn is not None and asked.seen.role == MessageRole.USER and entry.message == asked.message
 
 
 def answers_to_forgotten(

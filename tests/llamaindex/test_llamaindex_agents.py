@@ -634,6 +634,16 @@ def test_what_is_forgotten_within_a_turn_is_shown_no_more(bank: MemoryBank) -> N
     assert "cello" not in memory.to_json()
 
 
+def test_an_exchange_that_is_answered_and_forgotten_is_shown_to_no_engine_that_reads_before_it_puts(
+    bank: MemoryBank,
+) -> None:
+    memory = memory_of(bank)
+    memory.put_messages([ChatMessage(role="system", content="Be kind."), user("My PIN is 4711."), bot("I note 4711.")])
+    bank.forget(ANN, session="now")
+    assert "4711" not in str(memory.get(input="Hello"))
+    assert [message.content for message in memory.get_all()] == ["Be kind."]
+
+
 def test_what_is_being_answered_stays_until_the_next_question(bank: MemoryBank) -> None:
     memory = memory_of(bank)
     memory.put(user("Forget everything about the cello."))

@@ -494,6 +494,17 @@ def test_what_is_put_again_after_a_failure_is_there_once(memory: SecomMemory, ba
     assert len(memory.get_all()) == 4
 
 
+def test_what_is_put_again_behind_the_steps_of_agents_that_failed_is_there_once(
+    memory: SecomMemory, bank: MemoryBank
+) -> None:
+    """Agents of a workflow put their steps when they hand over."""
+    steps = [call("1", "handoff"), result("1", "Agent two is now handling the request.")]
+    for said in (user("My dog is Bello."), *steps, user("My dog is Bello."), bot("I see."), user("My dog is Bello.")):
+        memory.put(said)
+    assert [text for _, text in stored(bank)] == ["My dog is Bello.", "I see.", "My dog is Bello."]
+    assert [message.role.value for message in memory.get_all()] == ["user", "assistant", "tool", "assistant", "user"]
+
+
 @pytest.mark.parametrize(
     ("first", "second"),
     [
