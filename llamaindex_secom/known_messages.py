@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import takewhile
 
 from llama_index.core.base.llms.types import ChatMessage
 
@@ -122,35 +121,6 @@ def _besides(given: Words, found: Mapping[int, Held]) -> Words:
 def _besides_names(held: Sequence[Held], found: Mapping[int, Held]) -> list[Held]:
     names = {each.name for each in found.values()}
     return [each for each in held if each.name not in names]
-
-
-def given_again(given: Sequence[Message], held: Sequence[Message]) -> int:
-    """How many of the messages, from the first on, are a part of the session that is given again.
-
-    They are where the session holds all of them in a row, or a row of them with which it ends: what follows is new. One
-    message of a user alone may have been said twice; an answer with which the session ends is not given twice in a row.
-    Messages are matched by id where they have one, and else by role and text.
-
-    Args:
-        given: messages in order, redacted as the bank does.
-        held: those of the session, in order.
-    """
-    longest = 0
-    for start in range(len(held)):
-        size = _alike(given, held[start:])
-        if size == len(given) or start + size == len(held):
-            longest = max(longest, size)
-    return longest if longest > 1 or (longest and _is_last_answer(given[0], held[-1])) else 0
-
-
-def _is_last_answer(given: Message, last: Message) -> bool:
-    return given.role == "assistant" and _alike([given], [last]) == 1
-
-
-def _alike(given: Sequence[Message], held: Sequence[Message]) -> int:
-    pairs = zip(given, held, strict=False)
-    alike = (one.id == other.id if one.id else words_of(one) == words_of(other) for one, other in pairs)
-    return sum(1 for _ in takewhile(bool, alike))
 
 
 def words_of(message: Message) -> tuple[str, str]:

@@ -28,8 +28,7 @@ from .arguments import refuse_unknown
 from .banks import bank_of
 from .convert import asked_in, escape_braces, without_recalled
 from .dialogue import QueryHook, asked_at, before, check_query_hook, last_user, said_before, searched_for
-from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session
-from .known_messages import given_again
+from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session, new_of
 from .memory_options import BlockFields
 from .tracing import traced_recall
 from .unstored import FAILURES, Unstored, keep_meanwhile, store_all, warn_store_failed
@@ -319,14 +318,14 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
                     keep_meanwhile(self._bank, self.scope, new)
 
     def _unseen(self, session: str, messages: list[Message]) -> list[Message]:
-        """The messages without those at the beginning that are a part of the session given again."""
+        """The messages without those of a history that is handed over again."""
         try:
             held = [message for turn in self._bank.turns(self.scope, session) for message in turn.messages]
         except FAILURES:
             held = []  # storing them fails too, and is told
         held += [message for each in self.unstored if each.session == session for message in each.messages]
         as_kept = self._bank.storage.as_kept
-        return messages[given_again(as_kept(messages), as_kept(held)) :]
+        return [messages[place] for place in new_of(as_kept(messages), as_kept(held))]
 
     def _store(self, waiting: int) -> None:
         if waiting and is_forgotten(self._epoch, self._bank.storage.epoch(self.scope)):

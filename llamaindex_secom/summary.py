@@ -32,8 +32,7 @@ from secom_core.summaries.section import summary_block
 from .agent_steps import UserHook, as_steps, check_user_hook, said_by_user
 from .arguments import NoOthers, refuse_unknown
 from .convert import escape_braces, without_recalled
-from .handed_over import hand_over, messages_by_session
-from .known_messages import given_again
+from .handed_over import hand_over, messages_by_session, new_of
 from .models import as_chat_model
 
 _TOKEN_BUDGET: Final = 1500
@@ -212,7 +211,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
             self._closing = self._worker.submit(copy_context().run, self._close)
 
     def _unseen(self, session: str, messages: list[Message]) -> list[Message]:
-        """The messages without those at the beginning that are a part of the session given again."""
+        """The messages without those of a history that is handed over again."""
         try:
             parts = [name for name in self._bank.sessions(self.scope) if _PART.sub("", name) == session]
             turns = [turn for name in parts for turn in self._bank.turns(self.scope, name)]
@@ -221,7 +220,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         held = [message for turn in turns for message in turn.messages]
         held += [message for batch in self._queue if batch.session == session for message in batch.messages]
         as_kept = self._bank.storage.as_kept
-        return messages[given_again(as_kept(messages), as_kept(held)) :]
+        return [messages[place] for place in new_of(as_kept(messages), as_kept(held))]
 
     def _remember(self) -> None:
         """Store what is queued, in order; what the store refuses stays in the queue."""

@@ -183,6 +183,35 @@ async def test_a_history_of_one_answer_is_known_and_so_is_the_whole_after_it(
     assert stored(bank) == [*(each.content for each in history), "Yes."]
 
 
+HISTORY = [message for text in TALK for message in exchange(text)]
+EDITED = [*HISTORY[:4], user("On Monday I bake a cake."), bot("Oh!"), *exchange("The canal froze.")]
+
+
+@pytest.mark.parametrize(
+    ("forgotten", "given", "new"),
+    [
+        ([], HISTORY, []),
+        ([0], HISTORY, TALK[:1]),
+        ([1, 3], HISTORY, [TALK[1], TALK[3]]),
+        ([4], [*HISTORY, *exchange("The canal froze.")], [TALK[4], "The canal froze."]),
+        ([], [*HISTORY[:2], *HISTORY[4:]], []),
+        ([], EDITED, ["On Monday I bake a cake.", "The canal froze."]),
+    ],
+    ids=["agent's words", "first", "middle", "last", "left out", "edited"],
+)
+async def test_a_history_that_is_not_quite_what_the_session_holds_is_remembered_once(
+    bank: MemoryBank, block: SecomMemoryBlock, forgotten: list[int], given: list[ChatMessage], new: list[str]
+) -> None:
+    """Front ends hand over what was said, without what an agent said beside its calls; users edit and forget."""
+    await block.aput([*HISTORY[:1], bot("I look."), *HISTORY[1:]], session_id="monday")
+    turns = bank.turns(ANN, "monday")
+    bank.forget(ANN, turn_ids=[turns[place].id for place in forgotten])
+    for _ in range(2):
+        await block.aput(given, session_id="monday")
+        said = [turn.messages[0].text for turn in bank.turns(ANN, "monday")]
+        assert said == [*(text for place, text in enumerate(TALK) if place not in forgotten), *new]
+
+
 async def test_pitfall_17_sessions_keep_their_own_id(bank: MemoryBank, block: SecomMemoryBlock) -> None:
     """One block in memories of several sessions, whose messages come in one call too."""
     for name in ("monday", "friday", "monday"):
