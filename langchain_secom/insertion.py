@@ -33,9 +33,10 @@ def inserted(
     Warns:
         DegradedWarning: it has.
     """
-    names = {each.name: each.description for each in own}
+    mine = {each.name: _function_of(each) for each in own}
     given = (each for each in request.tools if isinstance(each, BaseTool))
-    others = [each.name for each in given if names.get(each.name, each.description) != each.description]
+    # Other middleware may copy a tool, but what it calls stays the same.
+    others = [each.name for each in given if each.name in mine and _function_of(each) is not mine[each.name]]
     if others:
         warn_degraded(
             f"the agent has another tool in the place of the memory's {', '.join(others)}, as of two tools with one "
@@ -51,6 +52,10 @@ def inserted(
     asked = _with_block(question, block, mark_for(request))
     messages = [asked if message is question else message for message in request.messages]
     return request.override(messages=cast("Any", messages))
+
+
+def _function_of(tool: BaseTool) -> Any:
+    return getattr(tool, "func", None)
 
 
 def _with_system_block(system: SystemMessage | None, block: str) -> SystemMessage:

@@ -552,6 +552,16 @@ def test_another_tool_in_the_place_of_the_memorys_is_warned_of(bank: MemoryBank,
         assert (said, offered) == ([], ["search_memory", "search_conversations"])
 
 
+def test_of_two_memories_that_have_tools_in_one_agent_the_one_without_is_warned_of(bank: MemoryBank) -> None:
+    with ScriptedServer(lambda request: "I see.") as server, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        both = [SecomMiddleware(bank, scope=each, write="off", tools=True, name=each[-1]) for each in (ANN, BOB)]
+        agent = create_agent(HttpAgentModel(base_url=server.base_url), [], middleware=both)
+        agent.invoke({"messages": [("user", "Where does Bello swim?")]})
+    [said] = [str(each.message) for each in warned if issubclass(each.category, DegradedWarning)]
+    assert "another tool in the place of the memory's search_memory, read_memory, manage_memory, as of two" in said
+
+
 @pytest.mark.parametrize("checkpointed", [True, False])
 def test_calls_of_a_memory_server_are_no_talk(bank: MemoryBank, checkpointed: bool) -> None:
     """The tools of ``secom serve --mcp``, whose results are marked by nothing but their words."""
