@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidInput, MissingExtra, ModelUnavailable, warn_degraded
 from ..processes import ForkLock
+from ..processes.local_first import local_first
 from ..protocols import Statistics, TokenCounter
 from ..text.batches import batches
 
@@ -161,7 +162,7 @@ class LLMLingua2:
         return self._loaded
 
     def _load(self) -> tuple[Any, Any]:
-        # Without a network each attempt takes half a minute, and a bank may ask at every message.
+        # Without a network each attempt takes seconds, and a bank may ask at every message.
         if self._failure is not None and time.monotonic() - self._failed_at < _RETRY_AFTER:
             raise ModelUnavailable(str(self._failure)) from self._failure
         try:
@@ -301,13 +302,17 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
     import torch
     from transformers import AutoConfig, AutoModelForTokenClassification, AutoTokenizer
 
+    def parts(name: str, **where: Any) -> tuple[Any, Any]:
+        # Of a tokenizer that is not here, an empty one is made; weights that are not here are an error.
+        tokenizer = AutoTokenizer.from_pretrained(name, **where)
+        return tokenizer, AutoModelForTokenClassification.from_pretrained(name, config=config, **where)
+
     place = device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        config = AutoConfig.from_pretrained(name)
+        config = local_first(AutoConfig.from_pretrained, name)
         if not any("ForTokenClassification" in kind for kind in config.architectures or ()):
             raise InvalidInput(f"{name!r} is no token-classification model; its config names {config.architectures}")
-        tokenizer = AutoTokenizer.from_pretrained(name)
-        model = AutoModelForTokenClassification.from_pretrained(name, config=config)
+        tokenizer, model = local_first(parts, name)
     except InvalidInput:
         raise
     except (OSError, ValueError) as cause:

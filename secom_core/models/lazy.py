@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from os import PathLike, fspath
-from pathlib import Path
 from time import monotonic
 from typing import Any, Final, Generic, TypeVar
 
 from ..errors import ModelUnavailable
 from ..processes import ForkLock
+from ..processes.local_first import local_first
 
 M = TypeVar("M")
 
@@ -51,19 +51,10 @@ class LazyModel(Generic[M]):
         """
         if self.held is None and (self._failure is None or monotonic() >= self._retry_at):
             try:
-                self.held, self._failure = self._found(), None
+                self.held, self._failure = local_first(self._load, self.source), None
             except (OSError, ValueError, RuntimeError) as error:
                 self._failure, self._retry_at = error, monotonic() + _RETRY_AFTER
         if self.held is None:
             message = f"the {self._kind} {self.source!r} cannot be loaded: {self._failure}\n{_OFFLINE}"
             raise ModelUnavailable(message) from self._failure
         return self.held
-
-    def _found(self) -> M:
-        # First what is on this machine: without a network, requests to the hub are repeated for over a minute.
-        try:
-            return self._load(self.source, local_files_only=True)
-        except (OSError, ValueError, RuntimeError):
-            if Path(self.source).exists() or Path(self.source).is_absolute():
-                raise
-        return self._load(self.source)

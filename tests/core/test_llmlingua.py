@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import random
+import socket
+import struct
+import subprocess
 import sys
 import threading
 import types
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -217,6 +224,73 @@ def test_a_model_that_is_not_there_is_not_asked_for_at_every_call(monkeypatch: p
         with pytest.raises(ModelUnavailable, match="no network"):
             denoiser.denoise(["Hello there"])
         assert len(attempts) == expected
+
+
+@contextmanager
+def hub(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """A hub whose only model is the folder's, and what it is asked for. While there is no folder, it hangs up."""
+    asked: list[str] = []
+
+    class Hub(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            asked.append(self.path)
+            if not folder.exists():
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.close()
+                return
+            file = folder / Path(self.path).name
+            is_there = "/resolve/" in self.path and file.is_file()
+            body = file.read_bytes() if is_there else b""
+            self.send_response(200 if is_there else 404)
+            about = {"X-Repo-Commit": "a" * 40, "ETag": f'"{file.name}"', "Content-Length": str(len(body))}
+            for name, value in (about if is_there else {**about, "X-Error-Code": "EntryNotFound"}).items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body if self.command == "GET" else b"")
+
+        do_GET = do_HEAD
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+
+
+THREE = """
+import sys
+from pathlib import Path
+from secom_core.denoisers.llmlingua import LLMLingua2
+from secom_core.errors import ModelUnavailable
+
+def denoise(name):
+    return LLMLingua2(name, device="cpu", token_count=len).denoise(["Ann: Hi Bob, how was Lisbon? We took tram 28."])
+
+first = denoise("ann/tiny")
+Path(sys.argv[1]).unlink()
+assert denoise("ann/tiny") == first
+try:
+    denoise("ann/large")
+except ModelUnavailable as error:
+    print(first[0], error, sep="\\n")
+"""
+
+
+def test_a_model_that_is_here_is_not_asked_for_and_a_hub_that_is_away_hardly(wordpiece: Path, tmp_path: Path) -> None:
+    served = tmp_path / "served"
+    served.symlink_to(wordpiece)
+    with hub(served) as (url, asked):
+        env = {**os.environ, "HF_ENDPOINT": url, "HF_HOME": str(tmp_path / "cache")}
+        ran = subprocess.run([sys.executable, "-c", THREE, served], env=env, capture_output=True, text=True, check=True)
+    words, error = ran.stdout.splitlines()
+    assert [words] == LLMLingua2(wordpiece, device="cpu", token_count=len).denoise(
+        ["Ann: Hi Bob, how was Lisbon? We took tram 28."]
+    )
+    assert "'ann/large' could not be loaded (no answer from http://127.0.0.1" in error
+    weights = next(place for place, path in enumerate(asked) if path.endswith("/model.safetensors"))
+    assert asked[weights + 2 :] == ["/ann/large/resolve/main/config.json"] * 2
 
 
 def test_a_model_of_another_kind(tmp_path: Path, wordpiece: Path) -> None:
