@@ -1,6 +1,7 @@
 """Days to come that a text names, counted from its own: "tomorrow", "next Friday", "in two weeks".
 
-In English, German, Spanish, French, Chinese and Japanese.
+In English, German, Spanish, French, Chinese and Japanese; in English also "on Friday" where the sentence tells a plan
+(`secom_core.text.plans`).
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from typing import Final, TypeAlias
 from .dates import UNIT_DAYS, WEEKDAY_NUMBERS, Days, Span, calendar_days, is_countable
 from .han import HAN_NUMBER, han_number, one_way
 from .patterns import regex
+from .plans import is_planned
 from .seasons import NUMBERS
 from .wording import folded_case, is_signed, signs
 
-_Reader: TypeAlias = Callable[[re.Match[str], date], Days]
+_Reader: TypeAlias = Callable[[re.Match[str], date], Days | None]
 _Form: TypeAlias = tuple[tuple[str, ...], re.Pattern[str], _Reader]
 
 _WEEKDAY: Final = "|".join(WEEKDAY_NUMBERS)
+_ENGLISH_WEEKDAY: Final = "|".join([*WEEKDAY_NUMBERS][:7])
 _COUNT: Final = rf"(?P<count>\d\d?|a|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})"
 _HAN_DAYS: Final = "一二三四五六日天"
 _KANJI_DAYS: Final = "月火水木金土日"
@@ -37,7 +40,7 @@ def coming_days(text: str, today: date) -> list[Span]:
         return []
     forms = ((pattern, read) for listed, pattern, read in _FORMS if is_signed(folded, listed))
     found = (read(match, today) for pattern, read in forms for match in pattern.finditer(text))
-    return list(dict.fromkeys((first.toordinal(), last.toordinal()) for first, last in found))
+    return list(dict.fromkeys((days[0].toordinal(), days[1].toordinal()) for days in found if days))
 
 
 def _ahead(days: int) -> _Reader:
@@ -60,10 +63,19 @@ def _next_month(match: re.Match[str], today: date) -> Days:
     return calendar_days(year, month + 1)
 
 
+def _planned_weekday(match: re.Match[str], today: date) -> Days | None:
+    """The coming such day, where the sentence tells a plan; `secom_core.text.dates` reads the last one in others."""
+    return _coming(match["on"], today) if is_planned(match) else None
+
+
+def _coming(weekday: str, today: date) -> Days:
+    return (today + timedelta((WEEKDAY_NUMBERS[weekday.lower()] - today.weekday() - 1) % 7 + 1),) * 2
+
+
 def _next_weekday(match: re.Match[str], today: date) -> Days:
     """The coming such day, or the one after it: people mean either."""
     name = next(part for part in match.groups() if part)
-    first = today + timedelta((WEEKDAY_NUMBERS[name.lower()] - today.weekday() - 1) % 7 + 1)
+    first, _ = _coming(name, today)
     return first, first + timedelta(7)
 
 
@@ -122,6 +134,7 @@ _FORMS: Final[tuple[_Form, ...]] = (
         rf"|\b({_WEEKDAY}) (?:que viene|próximo)\b|\bpróximo ({_WEEKDAY})\b|\b({_WEEKDAY}) prochain\b",
         _next_weekday,
     ),
+    _form("on ", rf"\bon (?P<on>{_ENGLISH_WEEKDAY})\b", _planned_weekday),
     _form(
         "下|来週",
         r"下个?(?:周|星期|礼拜)(?P<day>[一二三四五六日天])|来週の?(?P<kanji>[月火水木金土日])曜日?",

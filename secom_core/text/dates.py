@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 
 from .han import HAN_NUMBER, han_number, one_way
 from .patterns import regex
+from .plans import is_planned
 from .wording import folded_case, is_signed, signs, wording
 
 _Form: TypeAlias = tuple[tuple[str, ...], bool, re.Pattern[str]]
@@ -362,7 +363,8 @@ def counted(text: str, today: date, *, with_seldom: bool = True) -> Iterator[tup
         if is_signed(folded, listed) and (found := pattern.search(text)):
             yield found, period(today, back)
     for match in _LAST_WEEKDAY.finditer(text) if is_signed(folded, _WEEKDAY_SIGNS) else ():
-        yield match, last_weekday(today, _WEEKDAYS.index(match["name"].lower()))
+        if match[0][0] not in "oO" or not is_planned(match):
+            yield match, last_weekday(today, _WEEKDAYS.index(match["name"].lower()))
     for match in _OTHER_WEEKDAY.finditer(text) if with_seldom and is_signed(folded, _OTHER_WEEKDAY_SIGNS) else ():
         language = match.lastgroup or ""
         yield match, last_weekday(today, _OTHER_WEEKDAYS[language].index(match[language].lower()))

@@ -44,6 +44,17 @@ TIMES = {
         我下周看房。
         来週アパートを見ます。
         """,
+    ("2025-11-18", "2025-11-18"): """
+        On Tuesday I meet Ana.
+        On Tuesday I'm meeting Ana, I'm so excited!
+        I will meet Ana on Tuesday.
+        We were ill. My sister arrives on Tuesday!
+        We fly to Rome on Tuesday.
+        I'm getting married on Tuesday.
+        My exam is on Tuesday.
+        What do I have on Tuesday?
+        Is Ana coming on Tuesday?
+        """,
     ("2025-11-21", "2025-11-28"): """
         Next Friday I have an interview.
         Nächsten Freitag habe ich ein Gespräch.
@@ -91,6 +102,25 @@ def test_what_only_sounds_like_one(text: str) -> None:
     assert _written(text) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "On Tuesday I met Ana.",
+        "On Tuesday we had soup.",
+        "What did I do on Tuesday?",
+        "I've started a class on Tuesday.",
+        "I'm still sore from the run on Tuesday.",
+        "I'll tell you about the crash on Tuesday.",
+        "I'm thinking of what she said on Tuesday.",
+        "Every week I meet Ana on Tuesday.",
+        "On Tuesday",
+    ],
+)
+def test_what_tells_no_plan_is_of_the_last_such_day(text: str) -> None:
+    assert _written(text) == []
+    assert days_named(text, SATURDAY) == [(date(2025, 11, 11).toordinal(),) * 2]
+
+
 def test_a_question_may_name_one_too() -> None:
     assert days_named("What have I planned for next week?", SATURDAY) == coming_days("next week", SATURDAY)
     assert days_named("What do I plan for next week?", None) == []
@@ -115,3 +145,20 @@ def test_a_plan_is_found_in_the_week_that_it_is_for(query: str, now: datetime) -
         bank.remember(INES, [florist], session="florist")
         bank.remember(INES, [Message("I bought a lamp.", at=datetime(2025, 11, 15, 17))], session="lamp")
         assert "florist" in bank.recall(INES, query, token_budget=60, now=now).text
+
+
+@pytest.mark.parametrize(
+    ("query", "now", "who"),
+    [
+        ("Whom did I meet on 11 November?", datetime(2025, 12, 1), "baker"),
+        ("What did I do yesterday?", datetime(2025, 11, 12), "baker"),
+        ("Whom do I meet on Tuesday?", datetime(2025, 11, 15, 18), "florist"),
+    ],
+)
+def test_a_weekday_of_a_plan_is_the_coming_one(query: str, now: datetime, who: str) -> None:
+    with MemoryBank.open(timezone="Europe/Brussels") as bank:
+        for day, each in ((1, "barber"), (8, "baker"), (15, "florist")):
+            plan = Message(f"On Tuesday I meet a {each}.", at=datetime(2025, 11, day, 16))
+            bank.remember(INES, [plan], session=each)
+        [hit] = bank.recall(INES, query, k=1, now=now, only_relevant=True).hits
+        assert hit.turns[0].content == f"On Tuesday I meet a {who}."
