@@ -14,9 +14,8 @@ from datetime import datetime, timezone
 from typing import Final, Literal
 
 from secom_core.bank import MemoryBank
-from secom_core.conversation import Message, Scope, Turn
+from secom_core.conversation import OF_CORRECTIONS, Message, Scope, Turn
 from secom_core.corrections import Mark
-from secom_core.corrections.records import CORRECTIONS
 from secom_core.errors import InvalidInput
 
 from .known_messages import TAIL
@@ -148,7 +147,7 @@ def retract_thread(bank: MemoryBank, scope: Scope, thread_id: ScopePart, how: Re
     session = str(thread_id)
     open_turns(bank).forget(scope, session)
     # A thread of another name may begin with this one's name and a slash, too.
-    own = re.compile(rf"{re.escape(session)}(/{CONVERSATION})?(?P<marked>/{RETRACTED})?(/{CORRECTIONS})?")
+    own = re.compile(rf"{re.escape(session)}(/{CONVERSATION})?(?P<marked>/{RETRACTED})?({OF_CORRECTIONS})?")
     gone = 0
     for name in bank.sessions(scope):
         found = own.fullmatch(name)

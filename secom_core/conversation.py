@@ -25,6 +25,9 @@ ITEMS: Final = "secom:items"
 """The first part of scopes that hold no conversation: each session is an item, a document with a key. No layer takes
 them in, and a scope is gone with its last item."""
 
+OF_CORRECTIONS: Final = "/corrections"
+"""How the name of a session ends that holds the corrections by hand of another one, whose name stands before it."""
+
 NOTE: Final = "note"
 """The speaker of a fact that a tool remembers, in a message without a role: the words are those of a language model."""
 

@@ -10,9 +10,9 @@ from typing import Final, Literal, get_args
 from sqlalchemy import Connection, select
 
 from ..context.replacing import marked, words_of
-from ..conversation import NOTE, WRITTEN_BY, Message, Scope, Turn, check_scope
+from ..conversation import NOTE, OF_CORRECTIONS, WRITTEN_BY, Message, Scope, Turn, check_scope
 from ..corrections import store as rows
-from ..corrections.records import CORRECTIONS, Mark, MarkedSpan, MarkKind
+from ..corrections.records import Mark, MarkedSpan, MarkKind
 from ..derived.progress import make_again
 from ..errors import InvalidInput
 from ..layers import registered
@@ -280,5 +280,4 @@ class Corrections:
 
 def _session_of(turn: Turn) -> str:
     """The session in which a turn is corrected."""
-    own = turn.session.endswith(f"/{CORRECTIONS}")
-    return turn.session if own else f"{turn.session}/{CORRECTIONS}"
+    return turn.session if turn.session.endswith(OF_CORRECTIONS) else turn.session + OF_CORRECTIONS

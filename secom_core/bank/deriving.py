@@ -13,8 +13,7 @@ from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Final
 
-from ..conversation import ITEMS, Scope
-from ..corrections.records import CORRECTIONS
+from ..conversation import ITEMS, OF_CORRECTIONS, Scope
 from ..corrections.store import marks, said_since
 from ..derived.segmenters import ScopeSegmenters
 from ..derived.segments import Derivation
@@ -89,7 +88,7 @@ class Deriving:
 
     def _stands_since(self, row: SessionRow) -> dict[str, datetime]:
         """When what the corrections by hand of a session correct was said."""
-        if not row.name.endswith(f"/{CORRECTIONS}"):
+        if not row.name.endswith(OF_CORRECTIONS):
             return {}
         with self.store.transaction(write=False) as connection:
             known = marks(connection, row.scope_id)

@@ -9,8 +9,6 @@ from typing import Any, Final, Literal, get_args
 
 from ..conversation import Replacement
 
-CORRECTIONS: Final = "corrections"
-"""What the session of a conversation's corrections is called, after the conversation's name and a slash."""
 MarkKind = Literal["corrected", "retracted", "pinned"]
 """What was done with a turn by hand."""
 _KINDS: Final = get_args(MarkKind)

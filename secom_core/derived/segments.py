@@ -10,10 +10,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..conversation import Scope, Turn
+from ..conversation import OF_CORRECTIONS, Scope, Turn
 from ..errors import StoreUnwritable, attempted, warn_degraded
 from ..memory import Memory, passages_of
-from ..protocols import Denoiser, Embedder, Statistics, Vectors
+from ..protocols import Denoiser, Embedder, Segmenter, Statistics, Vectors
 from ..stores.digests import digest
 from ..stores.rows import MemoryRow, SessionRow, next_count
 from ..stores.sql import SqlStore
@@ -87,7 +87,7 @@ class Derivation:
             since = 0 if afresh else row.settled
             row = replace(counted(row, tail), cut=0 if afresh else row.cut) if since == 0 else row
             old = [] if afresh else old
-            segmenter, waits = self._segmenters.of(scope), not (ended and row.awaits_cut)
+            segmenter, waits = self._segmenter(scope, row), not (ended and row.awaits_cut)
             goes_on = waits and not row.closed and row.cut_by in (None, type(segmenter).__name__)
             cuts = cut(segmenter, tail, old, waits=waits, goes_on=goes_on)
             if cuts.failed and row.is_provisional and not afresh:
@@ -185,6 +185,14 @@ class Derivation:
         return rows
 
     # -- segments and keys --------------------------------------------------------------------------------------
+
+    def _segmenter(self, scope: Scope, row: SessionRow) -> Segmenter:
+        if not row.name.endswith(OF_CORRECTIONS):
+            return self._segmenters.of(scope)
+        from ..segmenters.fixed import EachTurn
+
+        # Corrections come one at a time, each of something else.
+        return EachTurn()
 
     def _memories(
         self, cuts: Cuts, tail: Sequence[Turn], old: Sequence[MemoryRow], row: SessionRow, scope: Scope

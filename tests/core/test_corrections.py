@@ -306,6 +306,21 @@ def test_marks_survive_whatever_keeps_words(tmp_path) -> None:
             assert other.recall(scope, QUERY, token_budget=300).text == shown
 
 
+@pytest.mark.parametrize("parts", [{}, {"granularity": "session"}])
+def test_corrections_stay_a_memory_each(parts) -> None:
+    def memories(bank: MemoryBank) -> list[list[str]]:
+        return [[turn.content for turn in each.turns] for each in bank.memories(ANN, "may/corrections")]
+
+    texts = (NEW, "My sister breeds llamas.", "The bus leaves at eight.")
+    with MemoryBank.open(**parts) as bank, MemoryBank.open(**parts) as other:
+        bank.remember(ANN, talk(), session="may", close=True)
+        for turn, text in zip(("m0", "m2", "m4"), texts, strict=True):
+            bank.correct(ANN, turn, text, at=JUNE)
+        other.storage.import_(list(bank.storage.export(ANN)))
+        bank.rebuild(ANN)
+        assert memories(bank) == memories(other) == [[text] for text in texts]
+
+
 def test_marks_are_in_a_backup_and_known_to_other_processes(tmp_path) -> None:
     with MemoryBank.open(tmp_path / "a.db") as bank, MemoryBank.open(tmp_path / "a.db") as other:
         bank.remember(ANN, talk(), session="may")
