@@ -19,7 +19,8 @@ _HUMP: Final = re.compile(b"A(?:(?<=aA)|Aa)")
 _PART: Final = "(?:[A-Z][a-z]+|[A-Z]+(?=[A-Z][a-z])|[A-Z]+(?![A-Za-z]))[0-9]*"
 _WORD: Final = "(?:[A-Z][a-z]{2,}|[A-Z]{3,}(?=[A-Z][a-z])|[A-Z]{3,}(?![A-Za-z]))[0-9]*"
 _NAME: Final = regex(
-    rf"(?<![A-Za-z0-9])(?:[a-z]{{2,}}[0-9]*(?:{_PART})+|(?:{_WORD}){{3,}}"
+    # Of most words, it is seen at once that no capital follows.
+    rf"(?<![A-Za-z0-9])(?=[a-z]*[0-9]*[A-Z])(?:[a-z]{{2,}}[0-9]*(?:{_PART})+|(?:{_WORD}){{3,}}"
     # Two words in one are a name of anything: "YouTube", "MacBook". Signs around it tell that it is one of code.
     rf"|(?:(?<=[`.<])|(?<=\bclass )|(?<=\bstruct )|(?<=\bfunc ))(?:{_PART}){{2,}}"
     rf"|(?:{_PART}){{2,}}(?=[`(<{{;]|::|\.[A-Za-z]))(?![A-Za-z0-9])"

@@ -29,7 +29,7 @@ class Kept(Generic[K, T]):
 
     Args:
         make: makes it; what is made is not to be changed.
-        characters: how long the texts may be together.
+        characters: how long the texts may be together; of a text that is longer, it is kept until the next one.
         length: how long what is asked for is, where it is more than a text.
     """
 
@@ -57,7 +57,8 @@ class Kept(Generic[K, T]):
             if text not in self._made:
                 self._made[text] = made
                 self._room -= self._length(text)
-            while self._room < 0:
+            # One text longer than all the room is kept alone: a recall asks for it again with each of its passages.
+            while self._room < 0 and len(self._made) > 1:
                 gone, _ = self._made.popitem(last=False)
                 self._room += self._length(gone)
         return made

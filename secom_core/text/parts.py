@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from .kept import Kept
+from .kept import KEPT, Kept
 from .passages import FENCES, Span, blocks
 from .patterns import regex
 from .terms import sentence_spans
@@ -135,11 +135,16 @@ def followed(text: str, mark: str) -> str:
 
 
 def _found(text: str) -> _Layout:
-    found = [_block(text, *each) for each in blocks(text)]
+    found: list[_Block] = []
+    for start, stop, kind in blocks(text):
+        if found and kind == found[-1].kind and kind in ("prose", "heading"):
+            # A line is a block there, and a page of short lines would take many times its length.
+            start = found.pop().start
+        found.append(_block(text, start, stop, kind))
     return _Layout([each.start for each in found], found, any(each.body > each.start for each in found))
 
 
-_layout_of: Final[Kept[str, _Layout]] = Kept(_found, characters=_KEPT)
+_layout_of: Final[Kept[str, _Layout]] = Kept(_found, characters=KEPT)
 
 
 def _block(text: str, start: int, stop: int, kind: str) -> _Block:

@@ -15,7 +15,7 @@ from .hesitations import without_hesitations
 from .material import meant
 from .patterns import regex
 from .telling import is_told
-from .wording import is_signed, signs, wording
+from .wording import Signs, signs, wording
 
 Standing = Literal["", "instruction", "preference", "fact"]
 """What holds from then on: how to answer, what somebody likes or must avoid, who somebody is. Empty for neither."""
@@ -255,6 +255,8 @@ _QUESTION_WORDS: Final = frozenset(
     che chi cosa dove quale quali qual quanto quanta quanti quante perché
     quem onde quando como quanto quantos quantas""".split()
 ) | {f"come {word}" for word in "mi ti si ci è sta va faccio posso devo".split()}
+_RULES: Final = (*_INSTRUCTIONS, *_PREFERENCES, *_FACTS)
+_SIGNS: Final = Signs(each.signs for each in _RULES)
 _CLAUSE_END: Final = regex(r"[，,。；;！!]|\.\s")
 _READ: Final = 1200
 """How many characters are read: what holds from then on is said early, or in few words."""
@@ -291,9 +293,11 @@ def stands(text: str) -> Standing:
     """What the words of a user say that holds from then on."""
     read = without_hesitations(text[:_READ])
     folded = read.casefold()
-    # A question about oneself tells nothing, but one may well ask for something to be done always.
-    rules = _INSTRUCTIONS if only_asks(text) else (*_INSTRUCTIONS, *_PREFERENCES, *_FACTS)
-    found = [each for each in rules if is_signed(folded, each.signs) and each.wording.search(read)]
+    signed = sorted(_SIGNS.found_in(folded))
+    if signed and only_asks(text):
+        # A question about oneself tells nothing, but one may well ask for something to be done always.
+        signed = [place for place in signed if place < len(_INSTRUCTIONS)]
+    found = [_RULES[place] for place in signed if _RULES[place].wording.search(read)]
     said = meant(read) if found else ""
     return next((each.kind for each in found if _is_said(each, said)), "")
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import Final
 
 from .han import all_ways
 from .patterns import regex
+
+_BEGINS: Final = 3
+"""How many characters of a sign are looked at first."""
 
 
 def wording(phrases: str = "", *, anywhere: str = "") -> re.Pattern[str]:
@@ -31,6 +36,27 @@ def signs(listed: str) -> tuple[str, ...]:
 def is_signed(folded: str, listed: tuple[str, ...]) -> bool:
     """Whether one of the signs stands in a casefolded text; far faster than a rule."""
     return any(map(folded.__contains__, listed))
+
+
+class Signs:
+    """The signs of many rules, looked for at once by how they begin: far faster than `is_signed` for each rule.
+
+    Args:
+        listed: the signs of each rule.
+    """
+
+    def __init__(self, listed: Iterable[tuple[str, ...]]) -> None:
+        self._by_begin: dict[str, list[tuple[str, int]]] = {}
+        for rule, signs_of_it in enumerate(listed):
+            for sign in signs_of_it:
+                self._by_begin.setdefault(sign[:_BEGINS], []).append((sign, rule))
+        self._short = [begin for begin in self._by_begin if len(begin) < _BEGINS]
+
+    def found_in(self, folded: str) -> set[int]:
+        """The places of the rules of which a sign stands in a casefolded text."""
+        begins = {folded[at : at + _BEGINS] for at in range(len(folded))} & self._by_begin.keys()
+        begins.update(each for each in self._short if each in folded)
+        return {rule for begin in begins for sign, rule in self._by_begin[begin] if sign in folded}
 
 
 def folded_case(text: str) -> str:
