@@ -6,11 +6,13 @@ import asyncio
 import hmac
 import json
 import os
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
+from urllib.parse import parse_qsl
 
 from ..configuration import ServeSettings
 from ..errors import InvalidInput, MissingExtra
@@ -19,7 +21,6 @@ from .grants import OF_METRICS, Grant, Tokens
 from .memory import ServedMemory
 
 try:
-    from starlette.convertors import StringConvertor, register_url_convertor
     from starlette.requests import Request
     from starlette.responses import JSONResponse, Response
     from starlette.routing import BaseRoute, Route, Router
@@ -43,8 +44,8 @@ class CallRoute:
 
     Args:
         method: of HTTP.
-        path: where it is; a name in braces is an argument.
-        takes: the model of its arguments: the body, or what stands in the path and the query.
+        path: where it is.
+        takes: the model of its arguments: the body, or what stands in the query.
         gives: the shape of its answer.
         does: does it, given the bank (or what writes to it), the grant and the arguments.
         writes: whether it waits its turn among the calls that write.
@@ -64,7 +65,7 @@ CALLS: Final = (
     CallRoute("POST", "/v1/remember", requests.Remember, answers.RememberAnswer, operations.remember, writes=True),
     CallRoute("POST", "/v1/recall", requests.Recall, answers.RecallAnswer, operations.recall),
     CallRoute("GET", "/v1/sessions", requests.Page, answers.SessionsAnswer, operations.sessions),
-    CallRoute("GET", "/v1/sessions/{name}", requests.Session, answers.SessionAnswer, operations.session),
+    CallRoute("GET", "/v1/session", requests.Session, answers.SessionAnswer, operations.session),
     CallRoute("GET", "/v1/turns", requests.Turns, answers.TurnsAnswer, operations.turns, repeated=("id",)),
     CallRoute("POST", "/v1/correct", requests.Correct, answers.CorrectAnswer, operations.correct, writes=True),
     CallRoute("POST", "/v1/forget", requests.Forget, answers.ForgetAnswer, operations.forget, writes=True),
@@ -87,7 +88,7 @@ def application(
     metrics = Metrics()
     mcp, agents = mcp_route(memory)
     routes = [
-        *(Route(route_path(call.path), endpoint(memory, settings, call), methods=[call.method]) for call in CALLS),
+        *(Route(call.path, endpoint(memory, settings, call), methods=[call.method]) for call in CALLS),
         Route("/health", _health(memory), methods=["GET"]),
         Route("/metrics", _metrics(memory, metrics), methods=["GET"]),
         Route("/openapi.json", _described, methods=["GET"]),
@@ -108,18 +109,6 @@ def application(
     return Gate(inside, settings, tokens, metrics, {MCP, *(call.path for call in CALLS)})
 
 
-def route_path(path: str) -> str:
-    """As the router writes it: the name of a session may hold any character."""
-    return path.replace("{name}", "{name:session}")
-
-
-class _NameOfSession(StringConvertor):
-    regex = "(?s:.*)"  # The path of Starlette's own ends at a line break.
-
-
-register_url_convertor("session", _NameOfSession())
-
-
 def endpoint(
     memory: ServedMemory, settings: ServeSettings, call: CallRoute
 ) -> Callable[[Request], Awaitable[Response]]:
@@ -127,7 +116,7 @@ def endpoint(
 
     async def answer(request: Request) -> Response:
         grant: Grant = request.state.grant
-        asked = await (_of_body(request, call) if call.method == "POST" else _of_query(request, call))
+        asked = await _of_body(request, call) if call.method == "POST" else _of_query(request, call)
         if isinstance(asked, requests.Remember):
             operations.check_number(len(asked.messages), settings.max_messages)
         to: Any = memory.writer if isinstance(asked, requests.Remember) else memory.bank
@@ -159,16 +148,22 @@ def _no_number(text: str) -> object:
     raise ValueError(f"{text} is no number of JSON")
 
 
-async def _of_query(request: Request, call: CallRoute) -> requests.Call:
-    given: dict[str, Any] = dict(request.path_params)
-    for name in request.query_params:
-        values = request.query_params.getlist(name)
-        if name in given:
-            raise InvalidInput(f"{name}: it stands in the path already, got {values[0]!r}")
-        if len(values) > 1 and name not in call.repeated:
-            raise InvalidInput(f"{name}: it is given {len(values)} times, and once is allowed")
+def _of_query(request: Request, call: CallRoute) -> requests.Call:
+    pairs, given = _queried(request.scope["query_string"]), dict[str, Any]()
+    for name, times in Counter(name for name, _ in pairs).items():
+        if times > 1 and name not in call.repeated:
+            raise InvalidInput(f"{name}: it is given {times} times, and once is allowed")
+        values = [value for each, value in pairs if each == name]
         given[name] = values if name in call.repeated else values[0]
     return requests.checked(call.takes, given)
+
+
+def _queried(query: bytes) -> list[tuple[str, str]]:
+    try:
+        # Names of sessions may end with half a character, and other bytes would become another name.
+        return parse_qsl(query.decode("utf-8"), keep_blank_values=True, errors="surrogatepass")
+    except ValueError as error:
+        raise InvalidInput(f"the query is not percent-encoded UTF-8, got {query[:100]!r}") from error
 
 
 def _health(memory: ServedMemory) -> Callable[[Request], Awaitable[Response]]:

@@ -29,7 +29,6 @@ INSPECTOR: Final = "/inspect"
 MCP: Final = "/mcp"
 """Where agents are answered, by the Model Context Protocol."""
 _JSON: Final = "application/json"
-_NAMED: Final = "/v1/sessions/"
 _PATIENCE: Final = 4
 _SHORT: Final = 65_536
 """How many bytes are read of a call that is one too many."""
@@ -124,8 +123,6 @@ class Gate:
 
     def _route(self, path: str) -> str:
         """The route of a path, as a label: one of a few, whatever callers send."""
-        if path.startswith(_NAMED):
-            return f"{_NAMED}{{name}}"
         return path if path in self._paths else "other"
 
     async def _let_in(self, scope: Scope) -> AbstractContextManager[None]:

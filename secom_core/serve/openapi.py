@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,7 +26,6 @@ _ERRORS: Final = {
     "503": "The store cannot be used at the moment.",
     "504": "There was no answer in time.",
 }
-_IN_PATH: Final = re.compile(r"{(\w+)}")
 
 
 def described(calls: Iterable[CallRoute]) -> dict[str, Any]:
@@ -75,12 +73,11 @@ def _answers(gives: dict[str, Any], failed: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parameters(call: CallRoute, schema: dict[str, Any]) -> list[dict[str, Any]]:
-    in_path = _IN_PATH.findall(call.path)
     required = schema.get("required", ())
     return [
         {
             "name": name,
-            "in": "path" if name in in_path else "query",
+            "in": "query",
             "required": name in required,
             "description": of_type.get("description", ""),
             "schema": of_type,

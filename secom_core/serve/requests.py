@@ -103,7 +103,7 @@ class Page(Call):
 class Session(Call):
     """One session by its name."""
 
-    name: Text
+    name: Annotated[Text, Field(description="The name, with any characters; percent-encoded, as all of a query.")]
 
 
 class Turns(Call):

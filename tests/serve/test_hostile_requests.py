@@ -93,15 +93,16 @@ def test_no_header_names_another_scope(caller: Caller, victim: Caller, header: s
 @pytest.mark.parametrize(
     "path",
     [
-        "/v1/sessions/secrets",
-        "/v1/sessions/../../acme/bob/secrets",
-        "/v1/sessions/%2e%2e%2fsecrets",
-        "/v1/sessions/secrets%00",
-        "//v1/sessions/secrets",
-        "/v1/acme/bob/sessions/secrets",
+        "/v1/session?name=secrets",
+        "/v1/session?name=../../acme/bob/secrets",
+        "/v1/session?name=%2e%2e%2fsecrets",
+        "/v1/session?name=secrets%00",
+        "/v1/session?name=secrets%ff",
+        "//v1/session?name=secrets",
+        "/v1/acme/bob/session?name=secrets",
         "/v1/sessions?scope=acme&scope=bob",
         "/v1/turns?id=' OR 1=1 --",
-        "/v1/stats/../sessions/secrets",
+        "/v1/stats/../session?name=secrets",
     ],
 )
 def test_no_path_reaches_another_scope(caller: Caller, victim: Caller, path: str) -> None:
@@ -111,7 +112,7 @@ def test_no_path_reaches_another_scope(caller: Caller, victim: Caller, path: str
 
 
 def test_ids_and_sessions_of_another_scope_are_not_reached(caller: Caller, victim: Caller) -> None:
-    [row] = victim.ok(victim.get("/v1/sessions/secrets"))["turns"]
+    [row] = victim.ok(victim.get("/v1/session", name="secrets"))["turns"]
     assert caller.ok(caller.get("/v1/turns", id=row["id"])) == {"turns": []}
     assert caller.post("/v1/correct", turn_id=row["id"], text="gone").status_code == 404
     assert caller.ok(caller.post("/v1/forget", turn_ids=[row["id"]])) == {"forgotten": 0}

@@ -152,7 +152,7 @@ def test_segments_are_named_by_their_telling_words(inspector: Inspector, chat: C
     inspector.enter(chat, "sessions")
     inspector.page.get_by_role("link", name="winter").click()
     inspector.page.locator(".strip").wait_for()
-    names = chat.ok(chat.get("/v1/inspect/sessions/winter"))["names"]
+    names = chat.ok(chat.get("/v1/inspect/session", name="winter"))["names"]
     headings = inspector.page.locator("main section h3").evaluate_all(
         "all => all.map(each => each.firstChild.textContent)"
     )
@@ -174,7 +174,7 @@ def test_a_long_reply_opens_when_it_is_asked_for(inspector: Inspector, chat: Cal
 
 
 def test_what_stands_and_what_was_replaced(inspector: Inspector, chat: Caller) -> None:
-    turn = chat.ok(chat.get("/v1/sessions/winter"))["turns"][1]
+    turn = chat.ok(chat.get("/v1/session", name="winter"))["turns"][1]
     chat.ok(chat.post("/v1/correct", turn_id=turn["id"], text="I took quartz for the kitchen."))
     inspector.enter(chat, "standing")
     inspector.page.get_by_text("Instructions for later answers").wait_for()
@@ -260,7 +260,7 @@ def test_taking_back_leaves_nothing_in_its_place(inspector: Inspector, chat: Cal
     inspector.page.get_by_role("button", name="Correct: I would love an oak worktop").click()
     inspector.page.get_by_role("button", name="Retract it").click()
     inspector.page.locator("#notice").get_by_text("Retracted").wait_for()
-    turn = chat.ok(chat.get("/v1/sessions/winter"))["turns"][1]
+    turn = chat.ok(chat.get("/v1/session", name="winter"))["turns"][1]
     assert [mark["kind"] for mark in turn["marks"]] == ["retracted"]
     assert "retracted on" in inspector.text
 
@@ -580,7 +580,7 @@ CONTRAST = """() => {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_word_stands_out_from_what_is_behind_it(browser: Any, server: Served, chat: Caller, scheme: str) -> None:
-    turn = chat.ok(chat.get("/v1/sessions/winter"))["turns"][1]["id"]
+    turn = chat.ok(chat.get("/v1/session", name="winter"))["turns"][1]["id"]
     chat.ok(chat.post("/v1/inspect/pin", turn_id=turn, pinned=True))
     chat.ok(chat.post("/v1/correct", turn_id=turn, text="I took quartz."))
     with inspecting(browser, server.url, color_scheme=scheme) as inspector:

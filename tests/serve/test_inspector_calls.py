@@ -122,7 +122,7 @@ def test_an_explained_recall_is_the_recall_of_the_api(caller: Caller) -> None:
 
 def test_segments_have_names(caller: Caller) -> None:
     caller.remember("Biscuit scratches.", "The vet saw Biscuit.", session="a / b")
-    one = caller.ok(caller.get("/v1/inspect/sessions/a / b"))
+    one = caller.ok(caller.get("/v1/inspect/session", name="a / b"))
     assert [len(one["names"])] == [len(one["session"]["segments"])]
     assert "Biscuit" in one["names"][0]
     listed = caller.ok(caller.get("/v1/inspect/sessions", limit=5))
@@ -165,7 +165,7 @@ def test_a_token_reaches_its_own_scope_alone(server: Served, caller: Caller, sco
     with called(server, (*scope, "other")) as other:
         assert other.ok(other.post("/v1/inspect/recall", query="code"))["recall"]["hits"] == []
         assert other.ok(other.get("/v1/inspect/sessions"))["total"] == 0
-        assert other.get("/v1/inspect/sessions/monday").status_code == 404
+        assert other.get("/v1/inspect/session", name="monday").status_code == 404
         assert other.post("/v1/inspect/pin", turn_id=turn, pinned=True).status_code == 404
         assert other.post("/v1/inspect/undo", turn_id=turn).status_code == 404
         assert other.ok(other.post("/v1/inspect/forget", turn_ids=[turn]))["turns"] == 0

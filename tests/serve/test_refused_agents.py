@@ -149,6 +149,4 @@ def test_a_slash_behind_a_path_leads_to_no_other_address(caller: Caller) -> None
     assert told.json()["result"]["tools"][0]["name"] == "recall"
     assert caller.ok(caller.get("/v1/stats/"))["turns"] == 0
     assert caller.get("/v1/nothing/").status_code == 404
-    caller.remember("We spoke.", session="a/")
-    assert caller.ok(caller.get("/v1/sessions/a%2F"))["name"] == "a/"
     assert caller.http.get("/inspect/").status_code == 200

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from ...configuration import ServeSettings
 from .. import requests
-from ..application import CallRoute, endpoint, route_path
+from ..application import CallRoute, endpoint
 from ..memory import ServedMemory
 from . import answers, calls
 
@@ -44,7 +44,7 @@ _PAGE: Final = "index.html"
 CALLS: Final = (
     CallRoute("POST", "/v1/inspect/recall", requests.Recall, answers.ExplainedAnswer, calls.explained),
     CallRoute("GET", "/v1/inspect/sessions", requests.Page, answers.NamedSessionsAnswer, calls.sessions),
-    CallRoute("GET", "/v1/inspect/sessions/{name}", requests.Session, answers.NamedSessionAnswer, calls.session),
+    CallRoute("GET", "/v1/inspect/session", requests.Session, answers.NamedSessionAnswer, calls.session),
     CallRoute("GET", "/v1/inspect/standing", requests.Nothing, answers.StandingAnswer, calls.standing),
     CallRoute("GET", "/v1/inspect/made", requests.Nothing, answers.MadeAnswer, calls.made),
     CallRoute("POST", "/v1/inspect/forget", requests.Forget, answers.DoomedAnswer, calls.doomed),
@@ -66,7 +66,7 @@ def inspector_routes(memory: ServedMemory, settings: ServeSettings) -> list[Base
         Route("/inspect", _redirected, methods=["GET"]),
         Route("/inspect/", _served, methods=["GET"]),
         Route("/inspect/{file}", _served, methods=["GET"]),
-        *(Route(route_path(call.path), endpoint(memory, settings, call), methods=[call.method]) for call in CALLS),
+        *(Route(call.path, endpoint(memory, settings, call), methods=[call.method]) for call in CALLS),
     ]
 
 

@@ -54,5 +54,5 @@ export const get = (path, { signal } = {}) => asked(path, { method: "GET", signa
 export const post = (path, body, { signal } = {}) =>
   asked(path, { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" }, signal });
 
-/** A part of a path: a name may hold anything. */
-export const named = (path, name) => `${path}/${name.split("/").map(encodeURIComponent).join("/")}`;
+/** The path of a call about a session; its name may hold anything. */
+export const named = (path, name) => `${path}?name=${encodeURIComponent(name)}`;

@@ -65,7 +65,7 @@ function forgetting(context) {
 // -- one session -------------------------------------------------------------------------------------------------------
 
 async function session(context) {
-  const { session: found, names } = await get(named("inspect/sessions", context.name)).catch((error) => {
+  const { session: found, names } = await get(named("inspect/session", context.name)).catch((error) => {
     if (error.status === 404) return { session: null, names: [] };
     throw error;
   });
