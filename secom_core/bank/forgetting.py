@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from ..conversation import ITEMS, Scope
@@ -12,6 +12,7 @@ from ..errors import StoreError, warn_degraded
 from ..layers import registered
 from ..stores.index_blocks import WithoutThem
 from ..stores.schema import metadata
+from ..stores.shrinking import Shrunk
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync, forgotten_elsewhere
 from .scope_cache import ScopeCache
@@ -75,20 +76,33 @@ class Forgetting:
         ids = list(turn_ids) if turn_ids is not None else None
         doomed = self._store.matching_turns(row.id, session=session, turn_ids=ids, before=before)
         index = self._scopes.take_out(scope, row, self._store.turns_of(doomed))
-        done = [self._of_session(scope, session_id, turns, index) for session_id, turns in doomed.items()]
-        self._scopes.forgotten(scope, row, doomed, sum(map(bool, done)))
-        return sum(done)
+        gone = self._gone(scope, row.id, doomed, index)
+        self._scopes.forgotten(scope, row, doomed, is_new_epoch=gone > 0)
+        return gone
 
-    def _of_session(self, scope: Scope, session_id: int, doomed: set[int], index: WithoutThem | None) -> int:
+    def _gone(self, scope: Scope, scope_id: int, doomed: Mapping[int, set[int]], index: WithoutThem | None) -> int:
+        """Delete turns of all their sessions at once, so that nothing is gone where the store is locked for too long;
+        how many there were.
+        """
         also = [layer.forget_turns for layer in registered()]
-        while (row := self._store.session(session_id)) is not None:
-            turns = self._store.turns(row)
-            kept = [turn for turn in turns if turn.index not in doomed]
-            rows = self._derivation.shrunk(self._store.memories(row.id), kept, doomed, scope)
-            digests = self._derivation.digests(kept, rows)
-            if self._store.forget_turns(row, doomed, rows, digests, also=also, index=index):
-                return len(turns) - len(kept)
-        return 0
+        without, found, changed = dict[int, Shrunk | None](), list[Shrunk](), set(doomed)
+        while changed:
+            # Whoever goes on with a session meanwhile has that one looked at again, and not all.
+            without |= {each: self._without(scope, each, doomed[each]) for each in sorted(changed)}
+            found = [each for each in without.values() if each is not None]
+            changed = self._store.forget_turns(scope_id, found, also=also, index=index) if found else set()
+        return sum(len(each.turns) for each in found)
+
+    def _without(self, scope: Scope, session_id: int, doomed: set[int]) -> Shrunk | None:
+        """A session without turns; nothing where it has none of them any more."""
+        row = self._store.session(session_id)
+        turns = self._store.turns(row) if row is not None else []
+        kept = [turn for turn in turns if turn.index not in doomed]
+        if row is None or len(kept) == len(turns):
+            return None
+        rows = self._derivation.shrunk(self._store.memories(row.id), kept, doomed, scope)
+        gone = {turn.index for turn in turns} & doomed
+        return Shrunk(row, gone, rows, self._derivation.digests(kept, rows))
 
     def _check_known(self, scope_id: int) -> None:
         """What a layer made of a turn is deleted by that layer: nothing is forgotten by halves.

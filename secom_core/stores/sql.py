@@ -15,7 +15,7 @@ from ..telemetry import staged
 from ..text.batches import batches
 from .cipher import Cipher
 from .database import retry_if_contended
-from .derived import DerivedRows, memories_since, memory_values, new_epoch, session_of, touch
+from .derived import DerivedRows, memories_since, new_epoch, session_of, touch
 from .driver import glance_in, run
 from .endings import end, ending, open_sessions, resting_scopes
 from .glances import CHANGED, LAST, LATEST_FIRST, SCOPE, SESSIONS, TURN_IDS, TURNS, TURNS_UNTIL
@@ -23,15 +23,17 @@ from .index_blocks import WithoutThem, delete_index
 from .latest import named_at_once, session_named, turns_at_once, turns_from
 from .messages import microseconds, new_rows, turn_ids_of, turns_of, unknown_messages
 from .migrations import migrate
-from .ownership import delete_of_scope, delete_of_session, of_scope
+from .ownership import delete_of_scope, of_scope
 from .rows import MOST, Appended, MemoryRow, ScopeRow, SessionRow, Touched, scope_key, session_row
-from .schema import SCOPE_TABLES, is_one_of, layer_progress, memories, messages, part_states, scopes, sessions, vectors
-from .statements import count_turns_where, delete_among, insert_row, is_unchanged, keep_vectors, scopes_within
+from .schema import SCOPE_TABLES, is_one_of, memories, messages, part_states, scopes, sessions, vectors
+from .shrinking import Shrunk, shrink
+from .statements import count_turns_where, insert_row, is_unchanged, scopes_within
 from .transactions import Begin
 from .unsettled import RecentlyUnsettled, Unsettled
 
 Also = Callable[[Connection, SessionRow, Touched], None]
 _Forget = Callable[[Connection, int], None]
+_Shrink = Callable[[Connection, SessionRow, set[int]], None]
 _ADD_MESSAGES: Final = insert(messages)
 _OF_SCOPE: Final = (
     select(sessions).join(scopes, scopes.c.id == sessions.c.scope_id).where(scopes.c.key == bindparam("key"))
@@ -334,45 +336,35 @@ class SqlStore(DerivedRows):
     @retry_if_contended
     def forget_turns(
         self,
-        session: SessionRow,
-        turns: set[int],
-        rows: Sequence[MemoryRow],
-        digests: set[str],
+        scope_id: int,
+        without: Sequence[Shrunk],
         *,
-        also: Sequence[Callable[[Connection, SessionRow, set[int]], None]] = (),
+        also: Sequence[_Shrink] = (),
         index: WithoutThem | None = None,
-    ) -> bool:
-        """Delete turns together with all that was derived from them, in one transaction.
+    ) -> set[int]:
+        """Delete turns of a scope together with all that was derived from them, in one transaction.
 
         Closed sessions are then to be taken in by every layer again, and every part learns its state anew.
 
         Args:
-            session: the session's row as read before ``rows`` were made.
-            turns: the indices of the turns to delete.
-            rows: the session's memories without them; replaces all it had.
-            digests: the digests of the texts that stay; the vectors of all others go.
-            also: what else deletes, given the connection, the session and ``turns``.
+            scope_id: whose.
+            without: the sessions that lose turns.
+            also: what else deletes, given the connection, a session and the indices of its turns.
             index: what of the scope's index may stay; nothing of it does unless given.
 
         Returns:
-            Whether it was done: not if the session changed in the meantime.
+            The ids of sessions that have changed meanwhile; where there are any, nothing was deleted.
         """
-        with self.transaction(scope=session.scope_id) as connection:
-            if not is_unchanged(connection, session):
-                return False
-            for forget in also:
-                forget(connection, session, turns)
-            delete_among(connection, messages.c.turn, turns, messages.c.session_id == session.id)
-            delete_of_session(connection, (memories, layer_progress), session.id)
-            connection.execute(delete(part_states).where(part_states.c.scope_id == session.scope_id))
-            keep_vectors(connection, session.id, digests)
-            if count_turns_where(connection, messages.c.session_id == session.id) == 0:
-                connection.execute(delete(sessions).where(sessions.c.id == session.id))
-            elif rows:
-                connection.execute(insert(memories), [memory_values(session, row) for row in rows])
-            touch(connection, session.id, session.scope_id)
-            new_epoch(connection, session.scope_id, index)
-        return True
+        with self.transaction(scope=scope_id) as connection:
+            if changed := {each.session.id for each in without if not is_unchanged(connection, each.session)}:
+                return changed
+            for each in without:
+                for forget in also:
+                    forget(connection, each.session, each.turns)
+                shrink(connection, each)
+            connection.execute(delete(part_states).where(part_states.c.scope_id == scope_id))
+            new_epoch(connection, scope_id, index)
+        return set()
 
 
 def scope_id_of(connection: Connection, scope: Scope) -> int | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from contextvars import copy_context
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from embedders import HashingEmbedder
 
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
 from secom_core.conversation import Message
-from secom_core.errors import InvalidInput, StoreError, StoreLocked
+from secom_core.errors import DegradedWarning, InvalidInput, StoreError, StoreLocked
 from secom_core.stores.database import waiting_at_most
 from secom_core.stores.opening import open_store
 from secom_core.topics import TopicOptions
@@ -48,6 +50,35 @@ def soon_kept(bank: MemoryBank, count: int, seconds: float = 3.0) -> list[str]:
     while (len(kept(bank)) < count or bank.health().unwritten) and time.monotonic() < deadline:
         time.sleep(0.02)
     return kept(bank)
+
+
+def test_turns_of_many_sessions_are_forgotten_at_once_or_not_at_all(tmp_path: Path) -> None:
+    """Another program begins to write as soon as something is gone, and takes its time."""
+    path, ended = tmp_path / "m.db", threading.Event()
+
+    def seize() -> None:
+        with closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as other:
+            while other.execute("SELECT count(*) FROM sessions").fetchone() == (40,):
+                time.sleep(0.001)
+            other.execute("BEGIN IMMEDIATE")
+            ended.wait(30)
+
+    with MemoryBank.open(path, busy_timeout=0.3) as bank:
+        for number in range(40):
+            bank.remember(ANN, said(f"I saw bird {number}."), session=f"s{number}")
+        ids = [turn.id for name in bank.sessions(ANN)[:39] for turn in bank.turns(ANN, name)]
+        thread = threading.Thread(target=seize)
+        thread.start()
+        try:
+            with warnings.catch_warnings():
+                # The other program reads the file, so its log may hold the words until a later write.
+                warnings.simplefilter("ignore", DegradedWarning)
+                assert bank.forget(ANN, turn_ids=ids) == 39
+        finally:
+            ended.set()
+            thread.join()
+        assert len(kept(bank)) == 1
+        assert not bank.check(ANN)
 
 
 @pytest.mark.slow
