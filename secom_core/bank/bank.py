@@ -386,8 +386,8 @@ class MemoryBank(Looking):
             before: only turns that began earlier.
 
         Returns:
-            How many turns were deleted, all at once. If somebody else is reading the file, its log holds the text until
-            a later write, and a `DegradedWarning` says so.
+            How many turns were deleted, those of a hundred sessions at once. If somebody else is reading the file, its
+            log holds the text until a later write, and a `DegradedWarning` says so.
 
         Raises:
             StoreError: the store failed, or the vector store did. The vector store may then hold the deleted turns

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import islice
+from typing import Final
 
 from ..conversation import ITEMS, Scope
 from ..derived.progress import layers_in
 from ..derived.segments import Derivation
-from ..errors import StoreError, warn_degraded
+from ..errors import StoreError, StoreLocked, warn_degraded
 from ..layers import registered
 from ..stores.index_blocks import WithoutThem
 from ..stores.schema import metadata
@@ -16,6 +18,9 @@ from ..stores.shrinking import Shrunk
 from ..stores.sql import SqlStore
 from ..vector_stores.sync import VectorStoreSync, forgotten_elsewhere
 from .scope_cache import ScopeCache
+
+_AT_ONCE: Final = 100
+"""Of how many sessions turns are deleted in one transaction, which other writers wait for."""
 
 
 class Forgetting:
@@ -76,14 +81,20 @@ class Forgetting:
         ids = list(turn_ids) if turn_ids is not None else None
         doomed = self._store.matching_turns(row.id, session=session, turn_ids=ids, before=before)
         index = self._scopes.take_out(scope, row, self._store.turns_of(doomed))
-        gone = self._gone(scope, row.id, doomed, index)
-        self._scopes.forgotten(scope, row, doomed, is_new_epoch=gone > 0)
-        return gone
+        left, gone = iter(doomed.items()), list[int]()
+        try:
+            while part := dict(islice(left, _AT_ONCE)):
+                gone.append(self._gone(scope, row.id, part, index))
+        except StoreLocked as error:
+            if not gone:
+                raise
+            told = f"{sum(gone)} turns were forgotten, and the same call again forgets the rest: {error}"
+            raise StoreLocked(told) from error
+        self._scopes.forgotten(scope, row, doomed, sum(map(bool, gone)))
+        return sum(gone)
 
     def _gone(self, scope: Scope, scope_id: int, doomed: Mapping[int, set[int]], index: WithoutThem | None) -> int:
-        """Delete turns of all their sessions at once, so that nothing is gone where the store is locked for too long;
-        how many there were.
-        """
+        """Delete turns of some sessions in one transaction, so that a lock leaves nothing half done; how many."""
         also = [layer.forget_turns for layer in registered()]
         without, found, changed = dict[int, Shrunk | None](), list[Shrunk](), set(doomed)
         while changed:

@@ -148,20 +148,20 @@ class ScopeCache:
         ids = self._store.turn_ids
         return {each.name for each in awaited if each.id not in doomed or len(doomed[each.id]) < len(ids(each))}
 
-    def forgotten(self, scope: Scope, row: ScopeRow, doomed: Collection[int], *, is_new_epoch: bool) -> None:
+    def forgotten(self, scope: Scope, row: ScopeRow, doomed: Collection[int], epochs: int) -> None:
         """Note that what was taken out is forgotten; the index is loaded afresh where others have forgotten something.
 
         Args:
             scope: whose.
             row: the scope as it was before.
             doomed: the ids of the sessions that had what was taken out.
-            is_new_epoch: whether anything was there to be forgotten.
+            epochs: how many epochs it has taken.
         """
         loaded, now = self._states.get(scope), self._store.scope(scope)
         if loaded is None:
             return
         with loaded.lock:
-            before = (loaded.row.id, loaded.row.epoch, loaded.row.epoch + is_new_epoch)
+            before = (loaded.row.id, loaded.row.epoch, loaded.row.epoch + epochs)
             # Whoever has followed the sessions meanwhile may have taken in again what was not gone yet.
             if now is not None and before == (row.id, row.epoch, now.epoch) and loaded.left.issuperset(doomed):
                 loaded.row = ScopeRow(now.id, loaded.row.revision, now.epoch)

@@ -26,7 +26,7 @@ _KINDS: Final[tuple[tuple[type[SecomError], int, str], ...]] = (
 )
 """What is the caller's doing: the message says what to change."""
 _INSIDE: Final[tuple[tuple[type[SecomError], int, str, str], ...]] = (
-    (StoreLocked, 503, "store_busy", "the store is busy; nothing was stored or forgotten, try again"),
+    (StoreLocked, 503, "store_busy", "the store is busy; nothing was stored, try again"),
     (StoreError, 503, "store_unavailable", "the store cannot be used at the moment; the server's log says why"),
     (ModelError, 502, "model_unavailable", "a model gave no usable answer; the server's log says why"),
 )

@@ -110,7 +110,7 @@ def test_a_call_that_cannot_write_is_a_result_that_the_model_reads(place: Path) 
             other.execute("ROLLBACK")
         assert told.status_code == 200
         assert told.json()["result"]["isError"]
-        assert "nothing was stored or forgotten, try again" in told.json()["result"]["content"][0]["text"]
+        assert "nothing was stored, try again" in told.json()["result"]["content"][0]["text"]
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
