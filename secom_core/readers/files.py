@@ -184,7 +184,7 @@ def export_of(name: str, raw: bytes) -> Export:
 
 
 def _unpacked(name: str, file: File) -> Export:
-    if file.head.startswith(b"PK\x03\x04"):
+    if file.head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return Export(name, sorted(_in_zip(name, file), key=_outermost), is_single=False)
     if file.head[257:262] == b"ustar":
         return Export(name, sorted(_in_tar(name, file), key=_outermost), is_single=False)

@@ -17,6 +17,9 @@ _KINDS: Final = (
         "a store of secom is named with --store",
     ),
     (b"\x1f\x8b", "a file packed by gzip", "unpack it first, with gunzip"),
+    (b"BZh", "a file packed by bzip2", "unpack it first, with bunzip2"),
+    (b"\xfd7zXZ", "a file packed by xz", "unpack it first, with unxz"),
+    (b"\x28\xb5\x2f\xfd", "a file packed by Zstandard", "unpack it first, with unzstd"),
     (b"7z\xbc\xaf", "an archive of 7-Zip", "unpack it, and give the folder"),
     (b"Rar!", "a RAR archive", "unpack it, and give the folder"),
     (b"\xd0\xcf\x11\xe0", "a document of Microsoft Office", "save the conversation as text or CSV"),
@@ -32,7 +35,7 @@ def stranger(export: Export) -> str:
         return f"{export.name} is empty; get the export once more"
     if export.is_single:
         return f"{export.name} {_looks(export.files[0])}"
-    names = ", ".join(file.name for file in export.files[:5])
+    names, many = ", ".join(file.name for file in export.files[:5]), len(export.files)
     if any(file.name == "word/document.xml" for file in export.files):
         return f"{export.name} looks like a document of Word; save the conversation as text, `Name: words` on each line"
     inner = next((file.name for file in export.files if file.suffix == ".zip"), None)
@@ -40,8 +43,8 @@ def stranger(export: Export) -> str:
         first = "" if export.is_folder else f"unpack {export.name}, and "
         return f"{export.name} holds another archive, {inner}; {first}give {inner}"
     return (
-        f"{export.name} holds no export that is known, but {len(export.files):,} files such as {names}; give the file "
-        "that holds the conversation, and say what it is with --format"
+        f"{export.name} holds no export that is known, but {f'{many:,} files such as' if many > 1 else 'the file'} "
+        f"{names}; give the file that holds the conversation, and say what it is with --format"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ HELLO = [{"role": "user", "content": f"hello {number}"} for number in range(20)]
 LINES = [json.dumps(each) for each in HELLO]
 TUNING = [json.dumps({"messages": [each]}) for each in HELLO]
 DAMAGED = {
-    "a line that is cut.jsonl": ("\n".join(LINES)[:-9], 19, "line 20 is not JSON"),
+    "a line that is cut.jsonl": ("\n".join(LINES)[:-9], 19, "line 20 is not JSON.* breaks off here"),
     "a bad line in the middle.jsonl": ("\n".join([*LINES[:3], "{oops", *LINES[3:]]), 20, "line 4 is not JSON"),
     "a bad first line.jsonl": ("\n".join(["{oops", *LINES]), 20, "line 1 is not JSON"),
     "a line that is no message.jsonl": ("\n".join([*LINES[:3], '{"a": 1}', *LINES[3:]]), 20, "message 3: needs"),
@@ -43,7 +44,7 @@ DAMAGED = {
         21,
         "message 0: needs",
     ),
-    "a list that is cut.json": (json.dumps(HELLO)[:-9], 19, "not JSON"),
+    "a list that is cut.json": (json.dumps(HELLO)[:-9], 19, "not JSON.* breaks off here"),
     "a list with a bad item.json": (json.dumps([*HELLO, 5]), 20, "message 20: expected"),
 }
 
@@ -55,7 +56,7 @@ def test_with_partial_all_that_can_be_read_is_given(tmp_path: Path, name: str) -
     with pytest.raises(InvalidTranscript, match=reason):
         said(path)
     assert len(said(path, notes, partial=True)) == count
-    assert any("passed over" in each and reason in each for each in notes)
+    assert any("passed over" in each and re.search(reason, each) for each in notes)
 
 
 def test_an_empty_conversation_of_chatgpt_is_counted(tmp_path: Path) -> None:

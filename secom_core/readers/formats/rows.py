@@ -138,12 +138,22 @@ def _is_lines(file: File) -> bool:
 
 def _whole(file: File, reading: Reading) -> Sequence[Any]:
     text = reading.whole(file)
+    if not text.strip():
+        return []
     try:
         whole = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        reading.bad(InvalidInput(f"not JSON: {error}"))
+        reading.bad(InvalidInput(f"not JSON: {error}{_cut(text, error)}"))
         return _before_damage(text)
     return whole if isinstance(whole, list) else [whole]
+
+
+def _cut(text: str, error: Exception) -> str:
+    """What to do where a text, the last of its file, is no JSON because it breaks off."""
+    breaks_off = isinstance(error, json.JSONDecodeError) and (
+        error.msg.startswith("Unterminated") or error.pos >= len(text.rstrip())
+    )
+    return "; the file breaks off here, get it once more, or wait until it is written" if breaks_off else ""
 
 
 def _before_damage(text: str) -> Sequence[Any]:
@@ -171,6 +181,7 @@ def _decoded(line: str, number: int, reading: Reading) -> Iterator[Any]:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:
-        reading.bad(InvalidInput(f"line {number} is not JSON: {error}"))
+        cut = "" if line.endswith("\n") else _cut(line, error)
+        reading.bad(InvalidInput(f"line {number} is not JSON: {error}{cut}"))
         return
     yield from found if isinstance(found, list) and number == 1 and found and isinstance(found[0], dict) else [found]
