@@ -138,7 +138,10 @@ async def _of_body(request: Request, call: CallRoute) -> requests.Call:
 
 def _parsed(body: bytes) -> object:
     try:
-        return json.loads(body.decode("utf-8"), parse_constant=_no_number)
+        # Some clients begin it with a mark of UTF-8.
+        return json.loads(body.decode("utf-8-sig"), parse_constant=_no_number)
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"the body is not UTF-8: byte {error.start} is {error.object[error.start]:#04x}") from error
     except (ValueError, RecursionError) as error:
         says = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise InvalidInput(f"the body is not JSON: {says}") from error

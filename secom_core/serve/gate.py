@@ -140,6 +140,9 @@ class Gate:
         grant = self._grant(headers)
         if scope["method"] == "POST" and headers.get("content-type", "").partition(";")[0].strip().lower() != _JSON:
             raise Refused(415, "wrong_type", f"the body is JSON: send content-type {_JSON}")
+        packed = headers.get("content-encoding", "identity")
+        if packed.strip().lower() not in ("", "identity"):
+            raise Refused(415, "wrong_encoding", f"send the body as it is, without content-encoding {packed[:50]!r}")
         scope.setdefault("state", {})["grant"] = grant
         if path == MCP:
             # Clients of the protocol do not ask again later, so these calls wait.

@@ -42,6 +42,8 @@ class Hosts:
             Refused: with 421 or 403.
         """
         given = headers.get("host", "")
+        if not self._any and not given:
+            raise Refused(421, "wrong_host", "the request has no Host header, which names the server it is for")
         if not self._any and _name(f"//{given}") not in self._names:
             raise Refused(
                 421,

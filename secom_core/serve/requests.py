@@ -128,5 +128,7 @@ def checked(model: type[C], given: object) -> C:
         first = error.errors(include_url=False, include_context=False)[0]
         place = ".".join(map(str, first["loc"])) or "the request"
         says = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "model_type":
+            says = "should be an object of JSON, with arguments by name"
         known = f"; it takes {', '.join(model.model_fields)}" if first["type"] == "extra_forbidden" else ""
         raise InvalidInput(f"{place}: {says}{known}, got {shorten(first['input'])}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 import threading
@@ -165,6 +166,24 @@ def test_a_body_that_is_no_json_is_refused(caller: Caller, body: bytes) -> None:
     found = caller.http.post("/v1/recall", content=body, headers={"content-type": "application/json"})
     assert (found.status_code, found.json()["error"]["code"]) == (400, "invalid")
     assert len(found.text) < 2_000
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "status", "says"),
+    [
+        (b'\xef\xbb\xbf{"query": "x"}', "identity", 200, "confidence"),
+        ('{"query": "où"}'.encode("latin-1"), "", 400, "the body is not UTF-8: byte 12 is 0xf9"),
+        (gzip.compress(b'{"query": "x"}', mtime=0), "gzip", 415, "send the body as it is, without content-encoding 'gzip'"),
+    ],
+    ids=["a mark of UTF-8", "Latin-1", "gzip"],
+)
+def test_a_body_in_another_encoding_is_read_or_the_client_told_why_not(
+    caller: Caller, body: bytes, encoding: str, status: int, says: str
+) -> None:
+    headers = {"content-type": "application/json", "content-encoding": encoding}
+    found = caller.http.post("/v1/recall", content=body, headers=headers)
+    assert found.status_code == status
+    assert says in found.text
 
 
 def test_metadata_that_is_nested_too_deeply_is_refused(caller: Caller) -> None:
