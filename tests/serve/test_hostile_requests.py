@@ -173,7 +173,12 @@ def test_a_body_that_is_no_json_is_refused(caller: Caller, body: bytes) -> None:
     [
         (b'\xef\xbb\xbf{"query": "x"}', "identity", 200, "confidence"),
         ('{"query": "où"}'.encode("latin-1"), "", 400, "the body is not UTF-8: byte 12 is 0xf9"),
-        (gzip.compress(b'{"query": "x"}', mtime=0), "gzip", 415, "send the body as it is, without content-encoding 'gzip'"),
+        (
+            gzip.compress(b'{"query": "x"}', mtime=0),
+            "gzip",
+            415,
+            "send the body as it is, without content-encoding 'gzip'",
+        ),
     ],
     ids=["a mark of UTF-8", "Latin-1", "gzip"],
 )
