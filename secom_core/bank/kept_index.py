@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
@@ -21,6 +21,7 @@ from ..ranking.block import KEYS, WORDS, Block, Changed, EntryReader, Mark
 from ..ranking.blocks import APART, block_of, open_blocks, without
 from ..stores.derived import SessionIds
 from ..stores.index_blocks import OPENED, PIECE, WithoutThem
+from ..stores.reasons import Damaged
 from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
 from .index_pieces import Pieces
@@ -58,11 +59,13 @@ class IndexKeeper:
         store: where they are.
         counter: what the lengths in them are counted with.
         space: where the vectors in them are, nothing without vectors.
+        stuck: ids of scopes of whose index something damaged is kept that cannot be deleted.
     """
 
     store: SqlStore
     counter: TokenCounter
     space: EmbeddingSpace | None = None
+    stuck: set[int] = field(default_factory=set)
 
     # -- in -------------------------------------------------------------------------------------------------------
 
@@ -73,16 +76,18 @@ class IndexKeeper:
         What is damaged is thrown away, with a warning.
         """
         try:
-            return self._opened(row, index) or self._opened_of_another(row, index)
-        except StaleIndex as error:
-            self.throw_away(row, error)
+            return None if row.id in self.stuck else self._opened(row, index) or self._opened_of_another(row, index)
+        except (StaleIndex, Damaged) as error:
+            self.throw_away(row, error if isinstance(error, StaleIndex) else StaleIndex(str(error)))
             return None
 
     def throw_away(self, row: ScopeRow, error: StaleIndex) -> None:
         """Delete what is kept of a scope's index, with a warning, where it is damaged."""
         if error.damaged:
             warn_degraded("the stored search index cannot be used and is built again", error)
-            attempted("the store", partial(self.store.drop_index, row.id), "what is damaged of it stays")
+            what = "what is damaged of it stays, and each process makes the index for itself"
+            if not attempted("the store", lambda: self.store.drop_index(row.id) or True, what):
+                self.stuck.add(row.id)
 
     def _opened(self, row: ScopeRow, index: ScopeIndex) -> Opened | None:
         space = self.space.known_name if self.space is not None else _NO_SPACE
@@ -211,7 +216,7 @@ class IndexKeeper:
         is_little = index.indexes.words.length - kept.terms < _WORTH and not (kept.blocks and kept.vectors)
         if is_little and (not kept.blocks or row.revision - kept.revision < _FAR):
             return True
-        if kept.given_up or (space := self._space) is None:
+        if kept.given_up or row.id in self.stuck or (space := self._space) is None:
             return True
         written = attempted("the store", partial(self._written, space, row, index, kept, known, unmade), _BEHIND)
         kept.given_up = written is None

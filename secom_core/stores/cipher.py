@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 
 from ..errors import InvalidInput, MissingExtra, StoreError
 from .open_files import is_open_encrypted, nothing_opens
-from .reasons import FULL, IO_ERROR, READ_ONLY, reason_of
+from .reasons import FULL, IO_ERROR, MALFORMED, READ_ONLY, reason_of
 
 _PLAIN: Final = b"SQLite format 3\0"
 _LOOKED_AT: Final = 200  # bytes
@@ -100,7 +100,7 @@ class Cipher:
                 "cannot be opened; give yourself the right to read and write it and its folder, or name a file in a "
                 "folder that you can write to, by a shorter path if this one is long"
             )
-        if "disk image is malformed" in reason:
+        if MALFORMED in reason:
             return self.damaged(reason)
         if "file is not a database" not in reason:
             return "; ".join([f"failed: {reason}", *(help for said, help in _HELP.items() if said in reason)])

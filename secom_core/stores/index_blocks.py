@@ -19,6 +19,7 @@ from ..errors import StaleIndex
 from ..text.batches import batches
 from .database import Database, retry_if_contended
 from .glances import BLOCKS, INDEX_SPACES, PIECES
+from .reasons import Damaged
 from .schema import escaped, index_blocks, scopes, unescaped
 from .statements import delete_among, insert_row
 
@@ -86,7 +87,10 @@ class IndexBlocks(Database):
     ) -> dict[int, bytes]:
         """Pieces of a part that is not read whole, by their numbers, of `PIECE` bytes but for the last of the part."""
         here = {"scope": scope_id, "space": escaped(space), "block": block, "part": part}
-        rows = self.glance(PIECES[self.dialect], **here, pieces=json.dumps(list(numbers)))
+        try:
+            rows = self.glance(PIECES[self.dialect], **here, pieces=json.dumps(list(numbers)))
+        except Damaged as error:
+            raise StaleIndex(str(error)) from error
         found = {piece: bytes(_checked(data, scope_id, space, block, part, piece, piece)) for piece, data in rows}
         if len(found) < len(numbers):
             raise StaleIndex("another process has written the index anew, or a piece of it is missing", damaged=False)

@@ -36,6 +36,7 @@ FULL: Final = "database or disk is full"
 READ_ONLY: Final = "readonly database"
 IO_ERROR: Final = "disk I/O error"
 _UNWRITABLE: Final = (FULL, READ_ONLY, IO_ERROR)
+MALFORMED: Final = "disk image is malformed"
 
 
 class ConnectionLost(StoreError):
@@ -44,6 +45,10 @@ class ConnectionLost(StoreError):
 
 class Contended(StoreError):
     """Another writer was in the way; nothing was written, and the same again may well succeed."""
+
+
+class Damaged(StoreError):
+    """Pages of SQLite's file are not as they were written; what stands on others can be read."""
 
 
 class _LostMeanwhile(ConnectionLost, Contended):
@@ -63,6 +68,8 @@ def kind_of(error: Exception, operational: type[Exception] | None, is_sure: bool
         return _LostMeanwhile if is_sure else ConnectionLost
     if state in _IN_THE_WAY:
         return Contended
+    if operational is None and MALFORMED in str(error):
+        return Damaged
     is_unwritable = state in _NO_ROOM or (operational is None and any(said in str(error) for said in _UNWRITABLE))
     return StoreUnwritable if is_unwritable else StoreError
 

@@ -216,6 +216,31 @@ def test_what_is_damaged_is_made_again_with_a_warning(
         assert answers(bank) == right
 
 
+@pytest.mark.parametrize("broken", ["index_blocks", "sqlite_autoindex_index_blocks_1", "words", "keys"])
+def test_a_page_that_sqlite_cannot_read_is_answered_without(
+    broken: str, tmp_path: Path, whole: tuple[Path, list[object]]
+) -> None:
+    path, right = whole
+    data, place = bytearray(path.read_bytes()), tmp_path / "memory.db"
+    with closing(sqlite3.connect(path)) as raw:
+        pages = dict(raw.execute("SELECT name, rootpage FROM sqlite_master WHERE tbl_name = 'index_blocks'"))
+        for part, piece in raw.execute("SELECT part, data FROM index_blocks WHERE part IN ('words', 'keys')"):
+            pages[part] = data.index(piece[-64:]) // 4096 + 1
+    data[(pages[broken] - 1) * 4096 : pages[broken] * 4096] = b"\xa5" * 4096
+    place.write_bytes(data)
+    with MemoryBank.open(place) as bank:
+        with (
+            pytest.warns(DegradedWarning, match="the stored search index cannot be used and is built again"),
+            pytest.warns(DegradedWarning, match="stays, and each process makes the index for itself: .* is damaged"),
+        ):
+            assert answers(bank) == right
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert answers(bank) == right
+            bank.remember(SCOPE, [Message("A zebra in the garden.")], session="new", close=True)
+            assert "zebra" in bank.recall(SCOPE, "zebra").text
+
+
 def test_another_scopes_blocks_are_no_ones(tmp_path: Path) -> None:
     other = ("acme", "bob")
     with MemoryBank.open(tmp_path / "memory.db") as bank:
