@@ -107,7 +107,8 @@ class Lifetimes:
             scope: whose memory it is; nothing needs to be remembered there yet.
             turns: how many turns.
             bytes: how many bytes of UTF-8 the words of its messages may have.
-            age: how long ago a turn may have begun, by the time of its first message.
+            age: how long ago a turn may have begun, by the time of its first message. One that is dated more than a
+                day ahead, or than this, counts as begun when the cap finds it: at once, and it has an end from then on.
 
         Raises:
             InvalidInput: for a number or a time that is not above 0.

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Connection, Row, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, func, or_, select, update
 
 from ..conversation import Scope
 from ..stores.database import retry_if_contended
 from ..stores.messages import microseconds
+from ..stores.rows import MOST
 from ..stores.schema import messages, sessions
 from ..stores.sql import SqlStore
 from ..times import MICROSECOND
 from .records import Cap
-from .store import State, cap_in, state_of
-from .tables import scope_caps
+from .store import State, cap_in, moment_of, put_turns, state_of
+from .tables import lifetimes, scope_caps
 
 _FILLED: Final = 0.995
 """Which share of a cap is filled after something had to go, so that not each of the turns after it takes one away."""
+
+
+_AHEAD: Final = timedelta(days=1) // MICROSECOND
+"""How far ahead of the present a turn may be dated, as clocks and time zones differ."""
 
 
 @retry_if_contended
@@ -41,7 +46,10 @@ def _overflow(connection: Connection, scope: Scope, now: datetime, pinned: Colle
     if row is None or row.checked is None:
         return ()
     cap, moment = cap_in(row), microseconds(now)
-    fits, next_us = _fits(connection, row, cap, moment)
+    first, last = _dates(connection, row, cap)
+    if cap.age is not None and last is not None:
+        _end_ahead(connection, row, cap.age // MICROSECOND, moment, last)
+    fits, next_us = _fits(connection, row, cap, moment, first)
     doomed = set[str]()
     if not fits:
         turns = list(connection.execute(_turns(connection, row.id, cap)))
@@ -53,10 +61,45 @@ def _overflow(connection: Connection, scope: Scope, now: datetime, pinned: Colle
     return sorted(doomed)
 
 
-def _fits(connection: Connection, row: State, cap: Cap, moment: int) -> tuple[bool, int | None]:
+def _began(row: State) -> tuple[ColumnElement[bool], ...]:
+    """The conditions of the beginnings of turns in sessions that have changed since the last check."""
+    changed = select(sessions.c.id).where(sessions.c.scope_id == row.id, sessions.c.revision > row.checked)
+    return messages.c.session_id.in_(changed), messages.c.position == 0
+
+
+def _dates(connection: Connection, row: State, cap: Cap) -> tuple[int | None, int | None]:
+    """When the first and the last of these turns began, where the cap asks for it."""
+    if cap.age is None:
+        return None, None
+    dates = select(func.min(messages.c.at_us), func.max(messages.c.at_us)).where(*_began(row))
+    first, last = connection.execute(dates).one()
+    return first, last
+
+
+def _end_ahead(connection: Connection, row: State, age: int, moment: int, last: int) -> None:
+    """Have turns end that are dated ahead of the present, such as by a wrong clock, as if they had begun now.
+
+    Args:
+        connection: to the store.
+        row: the scope.
+        age: how old they may become, in microseconds, as all times here.
+        moment: the present.
+        last: when the last of them began.
+    """
+    latest, end = moment + min(age, _AHEAD), moment + age
+    if last <= latest or end >= MOST:
+        return
+    own = and_(lifetimes.c.session_id == messages.c.session_id, lifetimes.c.turn == messages.c.turn)
+    goes_on = or_(lifetimes.c.at_us.is_(None), lifetimes.c.at_us > end)
+    ahead = select(messages.c.name).outerjoin(lifetimes, own).where(*_began(row), messages.c.at_us > latest, goes_on)
+    put_turns(connection, row.id, list(connection.scalars(ahead)), moment_of(end))
+
+
+def _fits(connection: Connection, row: State, cap: Cap, moment: int, first: int | None) -> tuple[bool, int | None]:
     """Whether a scope is within its cap, and when its oldest turn will be too old; without a look at each turn.
 
-    The age of what was there at the last check is noted, so only sessions that have changed since are looked at.
+    The age of what was there at the last check is noted, so only what has changed since is looked at, of which the
+    ``first`` turn is given.
     """
     count, size, next_us = 0, 0, row.next_us
     if cap.turns is not None:
@@ -68,9 +111,6 @@ def _fits(connection: Connection, row: State, cap: Cap, moment: int) -> tuple[bo
         sizes = select(func.sum(_sized(connection))).where(messages.c.scope_id == row.id)
         size = connection.scalar(sizes) or 0
     if cap.age is not None:
-        changed = select(sessions.c.id).where(sessions.c.scope_id == row.id, sessions.c.revision > row.checked)
-        began = messages.c.session_id.in_(changed), messages.c.position == 0
-        first = connection.scalar(select(func.min(messages.c.at_us)).where(*began))
         found = first + cap.age // MICROSECOND if first is not None else None
         next_us = min((each for each in (next_us, found) if each is not None), default=None)
     return _is_within(cap, count, size) and (next_us is None or next_us > moment), next_us

@@ -248,6 +248,26 @@ def test_what_is_too_old_goes_without_a_write(bank) -> None:
     assert words(bank) == ["new"]
 
 
+@pytest.mark.usefixtures("each_store")
+@pytest.mark.parametrize("capped", ["before", "after", "shorter"])
+def test_what_is_dated_far_ahead_counts_from_when_it_was_found(tmp_path, capped: str) -> None:
+    with MemoryBank.open(tmp_path / "a.db") as bank:
+        if capped != "after":
+            bank.lifetimes.cap(ANN, age=timedelta(days=3 if capped == "before" else 300))
+        ahead = said("wrong clock", at=datetime(2099, 1, 1, tzinfo=timezone.utc))
+        [wrong] = bank.remember(ANN, ahead, session="a").turn_ids
+        own = bank.remember(ANN, ahead, session="a", expires=later(days=1)).turn_ids
+        bank.remember(ANN, said("another zone", at=later(hours=20)), session="b")
+        bank.lifetimes.cap(ANN, age=timedelta(days=3))
+        ends, _ = bank.lifetimes.of(ANN)
+        assert [each.turn_id for each in ends] == [*own, wrong]
+        assert abs(ends[-1].expires - later(days=3)) < timedelta(minutes=5)
+        assert bank.lifetimes.end_expired(later(days=2)) == 1
+        assert words(bank) == ["wrong clock", "another zone"]
+        assert bank.lifetimes.end_expired(later(days=3, hours=1)) == 1
+        assert words(bank) == ["another zone"]
+
+
 @pytest.mark.parametrize("cap", [{"turns": 0}, {"bytes": True}, {"age": timedelta()}, {"age": 3}, {"turns": 2**80}])
 def test_a_cap_that_is_none_is_refused(bank, cap) -> None:
     with pytest.raises(InvalidInput, match="a cap of"):
