@@ -121,6 +121,8 @@ def _first_line(error: Exception) -> str:
         return f"{error.filename} is a folder; name a file in it"
     if isinstance(error, PermissionError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}; give yourself the right to it, or name another file"
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        # Of what has a name, it is told; what is printed has none.
+        place = "the output cannot be written" if error.filename is None else error.filename
+        return f"{place}: {error.strerror}"
     return next(iter(str(error).splitlines()), "") or type(error).__name__

@@ -5,12 +5,16 @@ from __future__ import annotations
 from argparse import Action, ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any, NoReturn
+from itertools import groupby
+from textwrap import fill
+from typing import Any, Final, NoReturn
 
 from ..text.patterns import regex
 from ..text.visible import inline
 
 _CHOICE = regex(r"invalid choice: '(.*?)' \((?:choose from|maybe you meant:|possible)")
+
+_WIDEST: Final = 120
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
@@ -26,10 +30,17 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 
 class HelpText(RawDescriptionHelpFormatter):
-    """Help with its descriptions as they are written, and each command in a line with what it is for.
+    """Help with descriptions as wide as the terminal, their examples as they are, and each command in a line.
 
     `argparse` forgets, as it measures the names of commands, that they stand deeper than options.
     """
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        runs = groupby(super()._fill_text(text, width, indent).splitlines(), lambda line: line[:1].strip() != "")
+        return "\n".join(
+            fill(" ".join(lines), min(width, _WIDEST), break_on_hyphens=False) if is_prose else "\n".join(lines)
+            for is_prose, lines in runs
+        )
 
     def add_argument(self, action: Action) -> None:
         """Measure an option or an argument, and the commands that it stands for."""
@@ -56,7 +67,8 @@ class CommandLine(ArgumentParser):
 
     def misspelt(self, words: Sequence[str]) -> NoReturn:
         """End with an error about words that no option or argument takes."""
-        hints = [did_you_mean(word.partition("=")[0], self.options) for word in words if word.startswith("--")]
+        options = (f"--{word.partition('=')[0].lstrip('-')}" for word in words if word.startswith("-") and word[2:])
+        hints = [did_you_mean(option, self.options) for option in options]
         if not any(word.startswith("-") for word in words):
             each = ", and --scope before each part of a scope" if "--scope" in self.options else ""
             hints.append(f"; put words that belong together in quotes{each}")

@@ -761,7 +761,7 @@ def test_a_full_disk_is_an_error(kept: Secom) -> None:
         command = [sys.executable, "-m", "secom_core", "export", *ALICE]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environment(), text=True, timeout=60)
     assert done.returncode == 1
-    assert re.fullmatch(r"secom: [^\n]*No space left[^\n]*\n", done.stderr)
+    assert re.fullmatch(r"secom: the output cannot be written: No space left[^\n]*\n", done.stderr)
 
 
 _WITHOUT_RIGHTS = """

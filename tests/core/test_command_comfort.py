@@ -113,6 +113,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> Done:
     [
         (["recal", "x"], 2, "did you mean recall?"),
         (["recall", "x", "--scpe", "acme"], 2, "did you mean --scope?"),
+        (["recall", "x", "-scope", "acme"], 2, "did you mean --scope?"),
         (["recall", "x", "--only-relevent", *ALICE], 2, "did you mean --only-relevant?"),
         (["recall", "x", "--layer", "sumaries", *ALICE], 2, "did you mean summaries?"),
         (["inspect", "sesions", *ALICE], 2, "did you mean sessions?"),
@@ -340,6 +341,8 @@ def test_each_command_stands_in_a_line_with_what_it_is_for(monkeypatch: pytest.M
     for name, command in parser().commands.items():
         [line] = [each for each in lines if each.split()[:1] == [name]]
         assert line.split(maxsplit=1)[1] == command.says
+        prose = [each for each in command.format_help().split("\n") if each[:1].strip()]
+        assert max(map(len, prose)) <= 80
 
 
 def test_a_misspelt_scope_is_not_compared_with_millions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
