@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import os
@@ -115,14 +116,15 @@ def _abandon_output() -> None:
 
 
 def _first_line(error: Exception) -> str:
-    if isinstance(error, FileNotFoundError) and error.filename is not None:
+    if not isinstance(error, OSError) or not error.strerror:
+        return next(iter(str(error).splitlines()), "") or type(error).__name__
+    if error.filename is None:
+        # What is read and written has a name, but for what is printed.
+        return f"the output cannot be written: {error.strerror}"
+    if isinstance(error, FileNotFoundError):
         return f"there is no file or folder {error.filename}; check its name and the folder that it is in"
-    if isinstance(error, IsADirectoryError) and error.filename is not None:
+    if isinstance(error, IsADirectoryError):
         return f"{error.filename} is a folder; name a file in it"
-    if isinstance(error, PermissionError) and error.filename is not None:
+    if isinstance(error, PermissionError) or error.errno == errno.EROFS:
         return f"{error.filename}: {error.strerror}; give yourself the right to it, or name another file"
-    if isinstance(error, OSError) and error.strerror:
-        # Of what has a name, it is told; what is printed has none.
-        place = "the output cannot be written" if error.filename is None else error.filename
-        return f"{place}: {error.strerror}"
-    return next(iter(str(error).splitlines()), "") or type(error).__name__
+    return f"{error.filename}: {error.strerror}"

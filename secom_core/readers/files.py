@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, Final, TypeVar, cast
+from typing import BinaryIO, Final, NoReturn, TypeVar, cast
 
 from ..errors import InvalidTranscript
 from .json_shape import shape
@@ -197,7 +197,7 @@ def _outermost(file: File) -> tuple[int, str]:
 
 def _in_folder(name: str, folder: Path) -> Iterator[File]:
     count = 0
-    for at, folders, files in os.walk(folder):
+    for at, folders, files in os.walk(folder, onerror=_raised):
         folders[:] = sorted(each for each in folders if not each.startswith("."))
         for each in sorted(files):
             path = Path(at, each)
@@ -206,6 +206,11 @@ def _in_folder(name: str, folder: Path) -> Iterator[File]:
             count = _counted(count, name)
             inner = path.relative_to(folder).as_posix()
             yield File(inner, path.stat().st_size, f"{name}/{inner}", partial(_of_folder, path))
+
+
+def _raised(error: OSError) -> NoReturn:
+    """What is in a folder that cannot be looked into is not left out in silence."""
+    raise error
 
 
 def _counted(count: int, name: str) -> int:

@@ -776,14 +776,23 @@ sys.exit(main())
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="how root gives up its rights is a matter of Linux")
-def test_an_error_of_an_output_names_what_was_asked_for(kept: Secom) -> None:
-    """It is written under another name first."""
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        # It is written under another name first.
+        (["export", "-o", "closed/alice.jsonl"], "closed/alice.jsonl"),
+        (["remember", "export"], "export/inner"),
+    ],
+)
+def test_an_error_names_what_there_is_no_right_to(kept: Secom, words: list[str], place: str) -> None:
     Path("closed").mkdir(mode=0o555)
-    command = [sys.executable, "-c", _WITHOUT_RIGHTS, "export", "-o", "closed/alice.jsonl", *ALICE]
+    Path("export/inner").mkdir(parents=True)
+    Path("export/chat.txt").write_text("Ann: Hello.")
+    Path("export/inner").chmod(0)
+    command = [sys.executable, "-c", _WITHOUT_RIGHTS, *words, *ALICE]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
-    assert done.stderr == (
-        "secom: closed/alice.jsonl: Permission denied; give yourself the right to it, or name another file\n"
-    )
+    Path("export/inner").chmod(0o755)
+    assert done.stderr == f"secom: {place}: Permission denied; give yourself the right to it, or name another file\n"
 
 
 @pytest.mark.slow
