@@ -19,6 +19,7 @@ from .terminal import note
 _FAILED: Final = 1
 _MISUSED: Final = 2
 _INTERRUPTED: Final = 130
+_OF_WRITING: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _SELDOM: Final = 100_000
 """After how many new objects a command looks for garbage: what is imported is none, and most commands make little."""
 
@@ -116,11 +117,11 @@ def _abandon_output() -> None:
 
 
 def _first_line(error: Exception) -> str:
-    if not isinstance(error, OSError) or not error.strerror:
-        return next(iter(str(error).splitlines()), "") or type(error).__name__
-    if error.filename is None:
-        # What is read and written has a name, but for what is printed.
+    if isinstance(error, OSError) and error.filename is None and error.errno in _OF_WRITING:
+        # What is written has a name, but for what is printed.
         return f"the output cannot be written: {error.strerror}"
+    if not isinstance(error, OSError) or not error.strerror or error.filename is None:
+        return next(iter(str(error).splitlines()), "") or type(error).__name__
     if isinstance(error, FileNotFoundError):
         return f"there is no file or folder {error.filename}; check its name and the folder that it is in"
     if isinstance(error, IsADirectoryError):
