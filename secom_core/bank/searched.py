@@ -183,7 +183,7 @@ def finds_in(
         places: for how many instructions of each scope there is room; as many as there are unless given.
         rules: whether anything comes before what was found, and whether that is told apart by its strength.
     """
-    about = _about(searched[0], asked, now)
+    about, outline = _about(searched[0], asked, now), asks_for_overview(asked.telling)
     show = partial(
         _finds,
         budget=budget,
@@ -191,8 +191,8 @@ def finds_in(
         places=places,
         rules=rules,
         is_of_code=wants_code(asked.telling),
-        outline=asks_for_overview(asked.telling),
-        in_order=asks_for_order(asked.telling),
+        outline=outline,
+        in_order=outline and asks_for_order(asked.telling),
     )
     abouts = [about if each.scope == scope else _NOTHING_ABOUT_IT for each in searched]
     return list(map(show, searched, found, abouts))
