@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -141,7 +140,6 @@ def judge_of(options: argparse.Namespace) -> tuple[Reranker, str]:
     """The reranker, and what it is."""
     if options.cross_encoder:
         return SentenceTransformerReranker(options.cross_encoder), f"the cross-encoder {options.cross_encoder.name}"
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
     embedder = embedder_named(options.judge)
     if embedder is None:
         raise SystemExit("a judge is an embedding model, minilm or a folder, got none")

