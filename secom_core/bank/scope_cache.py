@@ -331,10 +331,18 @@ class ScopeCache:
         if row is not None:
             self._keeper.throw_away(row, StaleIndex(str(error)) if again else error)
 
+    def searched(self, scope: Scope) -> None:
+        """Take note of what a search has read of an index that came from disk: it stays in memory."""
+        loaded = self._states.get(scope)
+        if loaded is not None:
+            with loaded.lock:
+                self._weigh(scope, loaded)
+
     def _weigh(self, scope: Scope, loaded: LoadedScope) -> None:
-        # Weighing looks at everything: it is done when a tenth has come, so that one more turn costs the same.
-        if len(loaded.index) >= loaded.weighed_at * _GROWN or loaded.weighed_at == 0:
-            loaded.weighed_at = len(loaded.index)
+        # Weighing looks at everything: it is done when a tenth has come or was read, and one more turn costs the same.
+        size = len(loaded.index.indexes.table.passages)
+        if size >= loaded.weighed_at * _GROWN or loaded.weighed_at == 0:
+            loaded.weighed_at = size
             self._states.weighed(scope, loaded, loaded.index.nbytes)
 
     def _has_only(self, turns: set[str], session_id: int, row: SessionRow | None, loaded: LoadedScope) -> bool:

@@ -175,17 +175,17 @@ def test_any_captions_are_covered(lines: list[str]) -> None:
 def test_long_and_odd_captions_are_read_in_no_time() -> None:
     cues = (f"{n}\n00:00:{n % 60:02},000 --> 00:00:{n % 60:02},900\nAnn: word {n}.\n" for n in range(20_000))
     odd = ["\n".join(cues), "WEBVTT\n" + " " * 100_000, "WEBVTT\n\n00:01.000 --> 00:02.000\n" + "<v " * 50_000]
-    began = time.process_time()
+    began = time.thread_time()
     for text in odd:
         captions(text)
-    assert time.process_time() - began < 3
+    assert time.thread_time() - began < 3
 
 
 def test_an_hour_without_a_pause_or_the_end_of_a_sentence_is_read_at_once() -> None:
     clocks = [f"{at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}" for at in range(20_001)]
     cues = (f"{begin}.000 --> {end}.000\nand word {begin}\n" for begin, end in pairwise(clocks))
     text = "WEBVTT\n\n" + "\n".join(cues)
-    began = time.process_time()
+    began = time.thread_time()
     [turn] = read_captions(text).turns
-    assert time.process_time() - began < 5
+    assert time.thread_time() - began < 5
     assert turn.content.startswith("and word 00:00:00 and word 00:00:01 ")

@@ -683,9 +683,9 @@ def test_what_a_mail_quotes_line_by_line_is_not_stated_again(bank: MemoryBank) -
 
 def test_a_list_of_numbers_takes_about_as_long_as_other_text() -> None:
     def seconds(unit: str) -> float:
-        began = time.process_time()
+        began = time.thread_time()
         statements_of("I have " + unit * 1500)
-        return time.process_time() - began
+        return time.thread_time() - began
 
     statements_of("I have 2 cats.")
     words, numbers = (min(map(seconds, units)) for units in (("b ", "c ", "d "), ("1 ", "2 ", "3 ")))

@@ -59,9 +59,9 @@ def test_what_fuzzing_found_stays_mended(name):
 def test_no_shape_takes_a_parser_time_that_grows_with_its_square(name):
     """A square of 20,000 would take half a minute; a slow machine takes half a second."""
     for shape, text in slow_shapes(LENGTH).items():
-        began = time.process_time()
+        began = time.thread_time()
         assert tried(TARGETS[name], text) is None, shape
-        assert time.process_time() - began < 2.5, shape
+        assert time.thread_time() - began < 8, shape
 
 
 def test_the_seeds_are_understood():

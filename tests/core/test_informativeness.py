@@ -149,10 +149,10 @@ def test_addresses_paths_and_names_with_signs_inside_stay_whole(whole: str) -> N
 
 
 def test_signs_without_end_take_no_time() -> None:
-    begin = time.process_time()
+    begin = time.thread_time()
     for signs in ("a@!", "@", "((", "a_!", "x", "a."):
         denoised(f"This is it: {signs * 5_000}")
-    assert time.process_time() - begin < 3
+    assert time.thread_time() - begin < 3
 
 
 @pytest.mark.parametrize(

@@ -449,9 +449,9 @@ def test_pages_of_markdown_keep_their_code_and_fill_their_nodes_in_time() -> Non
     pages = [page.read_text(encoding="utf-8") for page in sorted(Path(__file__).resolve().parents[2].glob("docs/*.md"))]
     text = "\n".join(pages)
     text *= 1 + 1_000_000 // len(text)
-    began = time.process_time()
+    began = time.thread_time()
     nodes = SegmentTextSplitter(chunk_size=1024).get_nodes_from_documents([Document(text=text)])
-    assert time.process_time() - began < 5 * len(text) / 1_000_000
+    assert time.thread_time() - began < 5 * len(text) / 1_000_000
     pieces = [node.get_content() for node in nodes]
     assert "".join(pieces) == text
     assert not [piece for piece in pieces if len(re.findall(r"^\s*(?:```|~~~)", piece, re.MULTILINE)) % 2]
