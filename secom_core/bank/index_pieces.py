@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from ..indexes.postings import Range
+from ..ranking.block import EntryReader
 from ..stores.index_blocks import PIECE
 
 _ENTRY_BYTES: Final = 8
@@ -28,6 +30,15 @@ class Pieces:
 
     read: Callable[[int, str, Sequence[int]], dict[int, bytes]]
     _held: OrderedDict[tuple[int, str, int], bytes] = field(default_factory=OrderedDict)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes those in memory have."""
+        return sum(map(len, self._held.values()))
+
+    def reader(self, block: int) -> EntryReader:
+        """What reads the postings of a block."""
+        return partial(self.entries, block)
 
     def entries(self, block: int, part: str, ranges: Sequence[Range]) -> list[npt.NDArray[np.int32]]:
         """The postings of a part of a block, from one entry up to another, by range."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
 from ..indexes.postings import FrozenPostings
-from ..ranking.block import Changed, EntryReader, Mark
+from ..ranking.block import Changed, Mark
+from .index_pieces import Pieces
 from .reached import Reached
 
 UNFIT: Final = -1
@@ -67,10 +68,10 @@ class Kept:
         sessions: ids of sessions that have changed since.
         given_up: whether nothing more is written.
         vectors: how many vectors of what is in the store have come since.
-        reader: what reads the postings of a block, by its number.
+        pieces: read the postings of its blocks.
     """
 
-    reader: Callable[[int], EntryReader]
+    pieces: Pieces
     blocks: list[KeptBlock] = field(default_factory=list)
     terms: int = 0
     moved: int = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from itertools import pairwise
@@ -17,7 +17,7 @@ from ..indexes.packed import PackedArrays, packed, unpacked
 from ..indexes.postings import FrozenPostings
 from ..protocols import TokenCounter
 from ..ranking import ScopeIndex
-from ..ranking.block import KEYS, WORDS, Block, Changed, EntryReader, Mark
+from ..ranking.block import KEYS, WORDS, Block, Changed, Mark
 from ..ranking.blocks import APART, block_of, open_blocks, without
 from ..stores.derived import SessionIds
 from ..stores.index_blocks import OPENED, PIECE, WithoutThem
@@ -96,9 +96,9 @@ class IndexKeeper:
             return None
         if not self._fits(blocks):
             unfit = [KeptBlock(number, Mark(), 0, Changed(), set()) for number in blocks]
-            kept = Kept(self._reader(row.id), unfit, moved=UNFIT)
+            kept = Kept(self._pieces(row.id), unfit, moved=UNFIT)
             return self._begun(row, index, kept, self.store.sessions(row.id), Unmade(cause=OF_ANOTHER_VERSION))
-        kept = Kept(reader=self._reader(row.id))
+        kept = Kept(self._pieces(row.id))
         known = self._fill(row, index, kept, blocks)
         kept.terms, kept.moved = index.indexes.words.length, _moved(index)
         last = list(blocks.values())[-1]
@@ -114,7 +114,7 @@ class IndexKeeper:
         if not fit:
             return None
         space, blocks, last = max(fit, key=lambda each: int(each[2].about["revision"]))
-        known = self._fill(row, index, Kept(self._reader(row.id, space)), blocks, vectors=False)
+        known = self._fill(row, index, Kept(self._pieces(row.id, space)), blocks, vectors=False)
         left, revision = set(last.arrays["left"].tolist()), int(last.about["revision"])
         makes_vectors, answers = self.space is not None, self._space is not None
         unmade = Unmade(left, vectors=makes_vectors and answers, cause=MISSING)
@@ -124,7 +124,7 @@ class IndexKeeper:
         self, row: ScopeRow, index: ScopeIndex, kept: Kept, blocks: Mapping[int, Block], *, vectors: bool = True
     ) -> Reached:
         """Fill an empty index with blocks, and note these as kept; by session, how far they go."""
-        readers, ids = [kept.reader(number) for number in blocks], SessionIds(row.id)
+        readers, ids = [kept.pieces.reader(number) for number in blocks], SessionIds(row.id)
         open_blocks(
             index.indexes,
             index.memories,
@@ -172,19 +172,18 @@ class IndexKeeper:
         """The name that blocks go by; nothing where the embedder that says it does not answer."""
         return self.space.name if self.space is not None else _NO_SPACE
 
-    def _reader(self, scope_id: int, space: str | None = None) -> Callable[[int], EntryReader]:
-        """What reads the postings of the scope's blocks; the last pieces that were read stay in memory."""
+    def _pieces(self, scope_id: int, space: str | None = None) -> Pieces:
+        """What reads the postings of the scope's blocks."""
 
         def named() -> str:
             # What is not settled yet is so by the time that a block is read.
             return space if space is not None else self._space or _NO_SPACE
 
-        pieces = Pieces(lambda *wanted: self.store.index_pieces(scope_id, named(), *wanted))
-        return lambda number: partial(pieces.entries, number)
+        return Pieces(lambda *wanted: self.store.index_pieces(scope_id, named(), *wanted))
 
     def nothing(self, scope_id: int) -> Kept:
         """Where nothing is kept."""
-        return Kept(self._reader(scope_id))
+        return Kept(self._pieces(scope_id))
 
     @property
     def stamp(self) -> list[Any]:
@@ -300,7 +299,7 @@ class IndexKeeper:
         kept.blocks = [*staying, new]
         for name, units, first in ((WORDS, index.indexes.words, start.words), (KEYS, index.indexes.keys, start.keys)):
             if first < units.thawed:
-                new.runs[name] = block.postings(name, kept.reader(new.number), units.thawed)
+                new.runs[name] = block.postings(name, kept.pieces.reader(new.number), units.thawed)
             units.runs = [each.runs[name] for each in kept.blocks if name in each.runs]
         kept.terms, kept.moved, kept.sessions = index.indexes.words.length, _moved(index), set()
         kept.revision, kept.vectors = row.revision, 0
@@ -362,7 +361,7 @@ def _parts(block: Block) -> dict[str, bytes]:
 
 def _moved_to(number: int, old: KeptBlock, block: Block, kept: Kept) -> KeptBlock:
     """A block that was written again under another number."""
-    runs = {name: block.postings(name, kept.reader(number), run.until) for name, run in old.runs.items()}
+    runs = {name: block.postings(name, kept.pieces.reader(number), run.until) for name, run in old.runs.items()}
     return replace(old, number=number, runs=runs)
 
 

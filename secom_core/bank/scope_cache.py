@@ -343,7 +343,7 @@ class ScopeCache:
         size = len(loaded.index.indexes.table.passages)
         if size >= loaded.weighed_at * _GROWN or loaded.weighed_at == 0:
             loaded.weighed_at = size
-            self._states.weighed(scope, loaded, loaded.index.nbytes)
+            self._states.weighed(scope, loaded, loaded.index.nbytes + loaded.kept.pieces.nbytes)
 
     def _has_only(self, turns: set[str], session_id: int, row: SessionRow | None, loaded: LoadedScope) -> bool:
         """Whether the session waits to be derived, and all that is new in it is among these turns."""
