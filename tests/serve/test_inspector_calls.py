@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -18,8 +22,8 @@ from secom_core.serve.inspector.routes import CALLS, POLICY
 from secom_core.text.matching import query_terms
 
 FILES = (
-    "announce.js elements.js icon.svg index.html inspector.js made.js phrases.js questions.js search.js server.js "
-    "sessions.js standing.js style.css turns.js why.js"
+    "addresses.js announce.js elements.js icon.svg index.html inspector.js made.js phrases.js questions.js search.js "
+    "server.js sessions.js standing.js style.css turns.js why.js"
 ).split()
 
 
@@ -67,6 +71,27 @@ def test_the_list_of_files_is_whole() -> None:
             "https://",
         ):
             assert forbidden not in text, f"{each.name} has {forbidden}"
+
+
+SPELLED = """
+import {{ readFileSync }} from "node:fs";
+import {{ decoded, encoded }} from "{module}";
+const names = JSON.parse(readFileSync(0, "utf8"));
+console.log(JSON.stringify(names.map((name) => [encoded(name), decoded(encoded(name)) === name])));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not here to run the page's script")
+def test_the_page_spells_a_name_of_a_session_as_the_server_reads_it() -> None:
+    module = Path(__file__).parents[2] / "secom_core/serve/inspector/static/addresses.js"
+    names = [".", "a/b?&#", "50% off", "%ED%A0%80", "Grüße 世界 😀", "cut \ud83d", "\ude00", "x\ud83d!\ud83d"]
+    script = SPELLED.format(module=module.as_uri())
+    given = {"input": json.dumps(names), "capture_output": True, "text": True}
+    ran = subprocess.run(["node", "--input-type=module", "-e", script], **given)
+    assert ran.returncode == 0, ran.stderr
+    for name, (spelled, is_back) in zip(names, json.loads(ran.stdout), strict=True):
+        assert unquote(spelled, errors="surrogatepass") == name
+        assert is_back, name
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 // The page: who is asking, which view is shown, and the keys.
 
+import { decoded } from "./addresses.js";
 import { announce, clearNotice, failed } from "./announce.js";
 import { button, el, fill, labelled } from "./elements.js";
 import { counted } from "./phrases.js";
@@ -17,7 +18,7 @@ function place() {
   const [view, ...rest] = location.hash.slice(1).split("/");
   let name = "";
   try {
-    name = decodeURIComponent(rest.join("/"));
+    name = decoded(rest.join("/"));
   } catch {
     // An address that somebody typed: the list is shown.
   }

@@ -1,5 +1,6 @@
 // What layers have made of closed sessions: the summary, topics, and timelines.
 
+import { encoded } from "./addresses.js";
 import { empty } from "./announce.js";
 import { details, el } from "./elements.js";
 import { counted, day, opening } from "./phrases.js";
@@ -36,7 +37,7 @@ function summary(latest) {
   return [el("ul", {}, latest.sentences.map((each) => el("li", { dir: "auto" }, each))), el("p", { class: "soft" }, `Version ${latest.version}, after the session `, session(latest.session), ".")];
 }
 
-const session = (name) => el("a", { href: `#sessions/${encodeURIComponent(name)}` }, el("bdi", {}, name));
+const session = (name) => el("a", { href: `#sessions/${encoded(name)}` }, el("bdi", {}, name));
 
 function topics(found) {
   if (!found.length) return empty("There are no topics yet. They are made when a session ends.");

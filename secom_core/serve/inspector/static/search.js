@@ -1,5 +1,6 @@
 // Search: what answers a question, why, and the very block that would reach the prompt.
 
+import { encoded } from "./addresses.js";
 import { announce, empty, failed } from "./announce.js";
 import { button, details, el, fill, labelled, newId } from "./elements.js";
 import { counted, day, figure, percent } from "./phrases.js";
@@ -124,7 +125,7 @@ class Search {
     return el(
       "article",
       { class: "card", "aria-labelledby": id },
-      el("h4", { id }, `[${hit.number}] `, el("a", { href: `#sessions/${encodeURIComponent(hit.session)}` }, el("bdi", {}, hit.session)), el("small", {}, ` ${day(hit.turns[0].at)}`)),
+      el("h4", { id }, `[${hit.number}] `, el("a", { href: `#sessions/${encoded(hit.session)}` }, el("bdi", {}, hit.session)), el("small", {}, ` ${day(hit.turns[0].at)}`)),
       chance(hit),
       hit.turns.map((turn) => this.turn(turn, shown, why, hit)),
       whyOf(hit, why),

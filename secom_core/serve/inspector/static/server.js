@@ -1,5 +1,7 @@
 // The server, by its own address. The token is sent in a header and kept in this tab, never in an address.
 
+import { encoded } from "./addresses.js";
+
 const ROOT = new URL("../v1/", import.meta.url);
 const KEPT = "secom.token";
 
@@ -55,4 +57,4 @@ export const post = (path, body, { signal } = {}) =>
   asked(path, { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" }, signal });
 
 /** The path of a call about a session; its name may hold anything. */
-export const named = (path, name) => `${path}?name=${encodeURIComponent(name)}`;
+export const named = (path, name) => `${path}?name=${encoded(name)}`;

@@ -1,5 +1,6 @@
 // Sessions: the list, and one session with its segments, named by the words that tell them apart.
 
+import { encoded } from "./addresses.js";
 import { announce, empty, failed } from "./announce.js";
 import { button, el, labelled, newId } from "./elements.js";
 import { counted, day, figure, named as nameOf, span } from "./phrases.js";
@@ -41,7 +42,7 @@ const row = (each) =>
   el(
     "li",
     { class: "card" },
-    el("h3", {}, el("a", { href: `#sessions/${encodeURIComponent(each.name)}` }, el("bdi", {}, each.name))),
+    el("h3", {}, el("a", { href: `#sessions/${encoded(each.name)}` }, el("bdi", {}, each.name))),
     el("p", { class: "soft" }, `${counted(each.turns, "turn")} in ${counted(each.segments, "segment")}, ${span(each.begin, each.end)}`),
     el("ul", { class: "chips", "aria-label": "What it is about" }, each.names.slice(0, 8).map(chip), each.names.length > 8 && el("li", { class: "soft" }, `and ${each.names.length - 8} more`)),
   );

@@ -1,5 +1,6 @@
 // What holds now: pins, statements that apply to every question, and what was replaced, with dates.
 
+import { encoded } from "./addresses.js";
 import { empty } from "./announce.js";
 import { el } from "./elements.js";
 import { day, moment } from "./phrases.js";
@@ -24,7 +25,7 @@ const section = (says, count, ...children) => el("section", {}, el("h3", {}, say
 
 const list = (items) => el("ul", { class: "plain" }, items);
 
-const session = (turn) => el("a", { href: `#sessions/${encodeURIComponent(turn.session)}` }, el("bdi", {}, turn.session));
+const session = (turn) => el("a", { href: `#sessions/${encoded(turn.session)}` }, el("bdi", {}, turn.session));
 
 const head = (turn, context) => turnHead(turn, context, session(turn), " · ");
 
