@@ -215,7 +215,7 @@ elif {closed!r} == "bank":
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     # LangGraph may say that a run which was broken off ended as the process did; the memory says nothing.
-    told = done.stderr.replace("langgraph", "").lower()
+    told = done.stderr.lower()
     assert done.returncode == 0, told
     assert not any(word in told for word in ("_secom", "secom_core", "warning")), told
     with MemoryBank.open(tmp_path / "memory.db") as bank:
