@@ -238,18 +238,17 @@ class Recalling:
     @retry_if_contended
     def _fresh(self, scopes: Sequence[Scope], read: Callable[[], T]) -> T:
         """What is read from an index; once more from a new one, where a part of it could not be read."""
-        for tried in range(_TRIED):
-            try:
-                found = read()
-                break
-            except StaleIndex as error:
-                for scope in scopes:
-                    self.scopes.stale(scope, error, again=tried > 0)
-        else:
-            found = read()
-        for scope in scopes:
-            self.scopes.searched(scope)
-        return found
+        try:
+            for tried in range(_TRIED):
+                try:
+                    return read()
+                except StaleIndex as error:  # noqa: PERF203 - it is what the loop is for
+                    for scope in scopes:
+                        self.scopes.stale(scope, error, again=tried > 0)
+            return read()
+        finally:
+            for scope in scopes:
+                self.scopes.searched(scope)
 
     def _found(self, scope: Scope, query: str, now: datetime | None) -> Found | None:
         asked = Asked.of(query)

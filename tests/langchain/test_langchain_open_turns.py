@@ -214,10 +214,9 @@ elif {closed!r} == "bank":
     bank.close()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    # LangGraph may say that a run which was broken off ended as the process did; the memory says nothing.
-    told = done.stderr.lower()
-    assert done.returncode == 0, told
-    assert not any(word in told for word in ("_secom", "secom_core", "warning")), told
+    # LangGraph may say that a run which was broken off goes on as the process ends.
+    is_its = "cannot schedule new futures after" in done.stderr and "_secom" not in done.stderr
+    assert (done.returncode, "" if is_its else done.stderr) == (0, "")
     with MemoryBank.open(tmp_path / "memory.db") as bank:
         assert said(bank, "monday") == [[LENA]]
         assert LENA in bank.recall(ANN, "Where does my sister live?").text
