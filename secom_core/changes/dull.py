@@ -21,12 +21,12 @@ DULL: Final = frozenset(
         want need like make made take took good great today yesterday week month year day time last next ago actually
         sorry correction try trying help use using much lot recently currently change changed switch moved increase
         improve reach update adjust instead longer hey yeah wow thanks oh happy love course natural obvious lol haha
-        since because given consider set sure agree mention notice please""",
+        since because given consider set sure agree mention notice please around approximately roughly almost exactly""",
         language="english",
     )
     + terms(
         "jetzt nun neu gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens natürlich klar "
-        "woche monat jahr betragen beträgt belaufen beläuft seit weil erst will möchte bitte",
+        "woche monat jahr betragen beträgt belaufen beläuft seit weil erst will möchte bitte etwa ungefähr circa rund",
         language="german",
     )
     + terms(
@@ -36,13 +36,14 @@ DULL: Final = frozenset(
         language="english",
     )
     + terms(
-        "ahora nuevo hoy ayer ya todavía semana mes año decir ir hacer bueno aquí claro puesto dado quiero queremos",
+        "ahora nuevo hoy ayer ya todavía semana mes año decir ir hacer bueno aquí claro puesto dado quiero queremos "
+        "alrededor aproximadamente casi",
         language="spanish",
     )
     + terms(
         "maintenant désormais nouveau nouvelle aujourd'hui hier encore déjà toujours semaine mois année ici fois "
         "janvier février avril juin juillet août septembre octobre novembre décembre pardon désolé "
-        "depuis puisque comme vouloir veux veut voulons",
+        "depuis puisque comme vouloir veux veut voulons environ presque",
         language="french",
     )
 )

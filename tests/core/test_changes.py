@@ -104,6 +104,12 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
             "changed",
         ),
         ("The query takes 400 ms.", "The query takes 250 ms now.", "changed"),
+        # That a value is none to the letter is no part of what it is of.
+        (
+            "The average build time is around 220 s.",
+            "I want to cut the build time, which is currently at 180 s under 40 parallel jobs.",
+            "changed",
+        ),
         ("My locker is number 12.", "My error, the locker is number 21.", "corrected"),
         # Other units of the same measure.
         ("The server has 512 MB of memory.", "The server now has 2 GB of memory.", "changed"),
