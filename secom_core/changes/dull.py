@@ -21,7 +21,8 @@ DULL: Final = frozenset(
         want need like make made take took good great today yesterday week month year day time last next ago actually
         sorry correction try trying help use using much lot recently currently change changed switch moved increase
         improve reach update adjust instead longer hey yeah wow thanks oh happy love course natural obvious lol haha
-        since because given consider set sure agree mention notice please around approximately roughly almost exactly""",
+        since because given consider set sure agree mention notice
+        please around approximately roughly almost exactly""",
         language="english",
     )
     + terms(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from .baton import interpreter
 from .fair_lock import FairLock
 from .few_at_once import FewAtOnce
+from .forked_torch import ready_torch
 from .forks import ForkGate, ForkLock, ForkWorker, in_child
 
-__all__ = ["FairLock", "FewAtOnce", "ForkGate", "ForkLock", "ForkWorker", "in_child", "interpreter"]
+__all__ = ["FairLock", "FewAtOnce", "ForkGate", "ForkLock", "ForkWorker", "in_child", "interpreter", "ready_torch"]
