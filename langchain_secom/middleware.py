@@ -28,6 +28,7 @@ from .impressions import citation_counts, citing_bank
 from .insertion import inserted
 from .known_messages import ThreadOptions
 from .lineage import Retracted, retract_thread
+from .lost_config import keeping_config
 from .messages import latest_question, query_of
 from .recall_options import recall_options
 from .scopes import ScopePart, bound_scope
@@ -48,6 +49,7 @@ _Update = dict[str, Any] | None
 _SILENT = TracePolicy(process_inputs=omit_payload, process_outputs=omit_payload)
 
 
+@keeping_config
 class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     """Gives an agent long-term memory: recalls before the model is called, and remembers the turn after it.
 
@@ -70,8 +72,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         agent = create_agent(model, tools, middleware=[memory], context_schema=Who)
         agent.invoke(messages, context=Who(tenant_id="acme", user_id="alice"))
 
-    An answer counts the tokens and memories in its prompt in ``response_metadata["secom_memory"]``. In asynchronous
-    runs on Python 3.10, which does not pass the configuration on, use the context.
+    An answer counts the tokens and memories in its prompt in ``response_metadata["secom_memory"]``.
 
     Args:
         bank: where everything is remembered; the middleware does not close it.
@@ -217,8 +218,6 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
     async def aretract_thread(self, thread_id: ScopePart, *, scope: Sequence[ScopePart] | None = None) -> int:
         """As `retract_thread`, without blocking the event loop."""
         return await off_loop(partial(self.retract_thread, thread_id, scope=scope))
-
-    # -- hooks --------------------------------------------------------------------------------------------------------
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Find out the scope and the conversation, before a summary is made or the model is called.

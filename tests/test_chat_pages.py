@@ -34,8 +34,6 @@ def chat(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     """The recipe's module ``chat``, of one framework."""
     if request.param == "langchain":
         pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'langchain'")
-        if sys.version_info < (3, 11):
-            pytest.skip("the configuration of an asynchronous run is lost on Python 3.10")
     else:
         pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
     monkeypatch.chdir(tmp_path)

@@ -102,13 +102,15 @@ def test_two_processes_make_it_together(upgraded: MemoryBank) -> None:
 def test_nothing_of_what_is_forgotten_meanwhile_stays(steps: int, upgraded: MemoryBank) -> None:
     for _ in range(steps):
         upgraded.recall(SCOPE, "bardan kello", k=3)
+    # In quotes, as vectors may hold any two bytes.
+    assert b'"s7"' in kept(upgraded) or steps < SESSIONS
     [doomed] = [turn for turn in upgraded.turns(SCOPE, "s0") if "zeppelin" in turn.text]
     upgraded.forget(SCOPE, turn_ids=[doomed.id])
     upgraded.forget(SCOPE, session="s7")
     assert blocks(upgraded), "what is left of it is still made in steps"
     told = kept(upgraded)
     assert b"zeppelin" not in told
-    assert b"s7" not in told
+    assert b'"s7"' not in told
     assert upgraded.check() == ()
     with another(upgraded) as process:
         process.recall(SCOPE, "bardan kello", k=3)

@@ -354,6 +354,19 @@ def test_exports_of_many_files_are_read_from_a_folder_and_a_zip(tmp_path: Path, 
     assert (format_of(path).name, rows(read(path))) == (wanted, expected)
 
 
+def test_a_package_with_messages_in_csv_is_read_however_long_one_is_and_an_error_names_the_line(tmp_path: Path) -> None:
+    files = {name: held for name, held in examples.DISCORD_PACKAGE.items() if not name.endswith("messages.json")}
+    long, head = "word " * 40_000, "ID,Timestamp,Contents,Attachments\n"
+    table = f'{head}12,2024-05-03 14:06:00,"{long}",\n'
+    path = examples.write(tmp_path / "package", {**files, "Messages/c99/messages.csv": table})
+    [message] = [each for session in read(path) for each in session.messages]
+    assert message.text == long
+    spoilt = f'{table}11,2024-05-03 14:07:00,"{"x" * 50_000_001}",\n'
+    path = examples.write(tmp_path / "spoilt", {**files, "Messages/c99/messages.csv": spoilt})
+    with pytest.raises(InvalidTranscript, match=r"messages\.csv: line 3: not CSV"):
+        rows(read(path))
+
+
 @pytest.mark.parametrize("name", ["conversations.json", "claude.json", "_chat.txt", "result.json", "MyActivity.json"])
 def test_a_single_file_is_found_in_the_zip_of_its_product(tmp_path: Path, name: str) -> None:
     others = {

@@ -17,8 +17,6 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from openai import AsyncOpenAI, OpenAI
 from pydantic import PrivateAttr
 
-from secom_core.errors import InvalidScope
-
 WAYS = ["invoke", "ainvoke", "stream", "astream", "values", "avalues", "messages", "amessages", "events"]
 SAVERS = ["none", "memory", "sqlite"]
 
@@ -45,22 +43,13 @@ class HttpAgentModel(HttpChatModel):
 
 
 def skip_if_config_is_lost(how: str = "ainvoke") -> None:
-    """Skips what no code can do: until Python 3.11, LangChain loses the configuration in asynchronous runs."""
+    """Skips what LangChain cannot do: until Python 3.11, it loses the configuration in asynchronous runs."""
     if sys.version_info < (3, 11) and (how.startswith("a") or how == "events"):
-        pytest.skip("needs Python 3.11: LangChain hands no configuration on in asynchronous runs before")
+        pytest.skip("needs Python 3.11: before, LangChain hands no configuration on to models and interrupts")
 
 
 async def run_agent(how: str, agent: Any, given: Any, config: Any = None, **kwargs: Any) -> list[Any]:
     """What the caller sees: the final state, or every chunk."""
-    try:
-        return await _seen(how, agent, given, config, **kwargs)
-    except InvalidScope:
-        if config is None or "context" not in kwargs:
-            skip_if_config_is_lost(how)
-        raise
-
-
-async def _seen(how: str, agent: Any, given: Any, config: Any, **kwargs: Any) -> list[Any]:
     if how == "invoke":
         return [agent.invoke(given, config, **kwargs)]
     if how == "ainvoke":

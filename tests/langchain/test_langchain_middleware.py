@@ -320,6 +320,7 @@ async def test_what_is_said_while_the_agent_works_is_recalled_for(bank: MemoryBa
 async def test_pitfall_02_a_resumed_turn_recalls_again(
     bank: MemoryBank, tmp_path: Path, how: str, kept: str, decision: str
 ) -> None:
+    skip_if_config_is_lost(how)
     another(bank)
     async with saver_of(kept, how, tmp_path) as keeper:
         with ScriptedServer([CALL, "In the Leie [1]."]) as server:
@@ -597,7 +598,6 @@ async def test_pitfall_07_streamed_tokens_go_without_citations(
 async def test_pitfall_07_tokens_go_without_citations_in_every_form_of_a_stream(
     bank: MemoryBank, how: str, modes: Any, options: Any
 ) -> None:
-    skip_if_config_is_lost(how)
     with ScriptedServer("In the Leie [1].") as server:
         agent = agent_of(server, SecomMiddleware(bank, cite=True, write="off"))
         graph = StateGraph(MessagesState).add_node("agent", agent).add_edge(START, "agent").compile()

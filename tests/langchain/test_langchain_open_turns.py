@@ -117,8 +117,6 @@ def test_it_is_known_though_the_page_has_made_another_agent(bank: MemoryBank, mo
 
 @pytest.mark.slow
 async def test_an_asynchronous_stream_that_is_dropped_is_known_too(bank: MemoryBank, model: Model) -> None:
-    if sys.version_info < (3, 11):
-        pytest.skip("needs Python 3.11: LangChain hands no configuration on in asynchronous runs before")
     agent = agent_of(bank, model)
     stream = agent.astream(said_to(LENA), of("monday"), stream_mode="messages")
     await anext(stream)

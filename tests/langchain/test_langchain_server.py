@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'langchain'")
 pytest.importorskip("openai", reason="needs the extra 'openai'")
 
-from http_agent import HttpAgentModel, run_agent, skip_if_config_is_lost
+from http_agent import HttpAgentModel, run_agent
 from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -69,7 +69,6 @@ def said(bank: MemoryBank, session: str) -> list[list[str]]:
 async def test_a_checkpointer_that_works_in_the_event_loop_only_is_followed(
     server: ScriptedServer, bank: MemoryBank
 ) -> None:
-    skip_if_config_is_lost("ainvoke")
     agent = agent_of(server, bank, Wrapped())
     for text in ("My cat is called Mimi.", "How old do cats get?"):
         await agent.ainvoke({"messages": [HumanMessage(text)]}, in_thread)
@@ -84,7 +83,6 @@ async def test_a_checkpointer_that_works_in_the_event_loop_only_is_followed(
 async def test_a_checkpointer_that_lists_nothing_leaves_what_is_remembered(
     server: ScriptedServer, bank: MemoryBank
 ) -> None:
-    skip_if_config_is_lost("ainvoke")
     saver = Unlisted()
     agent = agent_of(server, bank, saver)
     for text in ("My cat is called Mimi.", "How old do cats get?"):
@@ -99,7 +97,6 @@ async def test_a_checkpointer_that_lists_nothing_leaves_what_is_remembered(
 async def test_a_history_that_is_sent_to_runs_without_a_thread_is_stored_once(
     server: ScriptedServer, bank: MemoryBank, how: str
 ) -> None:
-    skip_if_config_is_lost(how)
     agent, thread = agent_of(server, bank), list[BaseMessage]()
     for text in ("My cat is called Mimi.", "She likes fish.", "And milk."):
         of_server = {"thread_id": str(uuid4()), "langgraph_request_id": str(uuid4()), "graph_id": "agent"}

@@ -454,7 +454,6 @@ class SlowSaver(InMemorySaver):
 async def test_a_branch_is_told_while_its_checkpoint_is_being_written(
     bank: MemoryBank, server: ScriptedServer, how: str
 ) -> None:
-    skip_if_config_is_lost(how)
     agent = agent_of(server, bank, saver=SlowSaver())
     first, *_ = two_turns(agent)
     agent.update_state(in_thread, {"messages": [RemoveMessage(id=first.id)]})
@@ -921,7 +920,6 @@ def days_ago(bank: MemoryBank) -> list[list[int]]:
 async def test_what_an_agent_was_told_before_it_had_memory_is_of_its_day(
     bank: MemoryBank, server: ScriptedServer, how: str
 ) -> None:
-    skip_if_config_is_lost(how)
     saver = Dated()
     plain: Any = create_agent(HttpAgentModel(base_url=server.base_url), checkpointer=saver)
     in_march = "2026-03-01T12:00:00Z"
@@ -961,7 +959,6 @@ async def close_the_page(server: ScriptedServer, agent: Any, text: str) -> None:
 
 
 async def test_what_was_said_before_the_page_was_closed_is_remembered_once(bank: MemoryBank) -> None:
-    skip_if_config_is_lost()
     slow = Answer("Oh!", delay=5)
     with ScriptedServer([slow, slow, "How nice."]) as server:
         agent = agent_of(server, bank)
@@ -973,7 +970,6 @@ async def test_what_was_said_before_the_page_was_closed_is_remembered_once(bank:
 
 
 async def test_what_was_said_before_the_page_was_closed_may_be_edited(bank: MemoryBank) -> None:
-    skip_if_config_is_lost()
     with ScriptedServer(["Hi.", Answer("Oh!", delay=5), "How nice."]) as server:
         agent = agent_of(server, bank)
         await agent.ainvoke(user("Hello."), in_thread)
@@ -995,7 +991,6 @@ async def test_without_a_thread_what_was_said_before_the_page_was_closed_is_not_
 async def test_a_page_is_closed_though_what_was_said_cannot_be_stored(
     bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    skip_if_config_is_lost()
 
     def broken(*args: Any, **kwargs: Any) -> Any:
         raise StoreError("the disk is full")

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'langchain'")
 pytest.importorskip("openai", reason="needs the extra 'openai'")
 
-from http_agent import WAYS, HttpAgentModel, run_agent, skip_if_config_is_lost
+from http_agent import WAYS, HttpAgentModel, run_agent
 from http_chat import HttpChatModel
 from langchain.agents import create_agent
 from langchain_classic.chains import ConversationChain
@@ -93,7 +93,6 @@ def check(run: Run, contents: bool) -> None:
 @each_way
 @worded
 async def test_an_agents_recall_is_a_run_of_its_own_once_a_turn(bank: MemoryBank, how: str, contents: bool) -> None:
-    skip_if_config_is_lost(how)
     collector, ear = RunCollectorCallbackHandler(), Ear()
     with ScriptedServer([CALL, "In the Leie."]) as server:
         memory = SecomMiddleware(bank, scope=ANN, write="inline", trace_contents=contents)
@@ -118,7 +117,6 @@ async def test_an_agents_recall_is_a_run_of_its_own_once_a_turn(bank: MemoryBank
 async def test_a_recall_that_fails_is_traced_as_failed(
     bank: MemoryBank, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    skip_if_config_is_lost(how)
 
     def fails(*args: Any, **kwargs: Any) -> Any:
         raise StoreError("the disk is full")
@@ -230,7 +228,6 @@ class Loud:
 async def test_pitfall_06_what_a_recall_asks_a_model_stays_out_of_the_stream(
     tmp_path: Path, how: str, naive: bool
 ) -> None:
-    skip_if_config_is_lost(how)
     from langchain_secom import LangChainChatModel, rewritten_query
 
     with ScriptedServer("<question>inner words?</question>") as inner, ScriptedServer("In the Leie.") as server:

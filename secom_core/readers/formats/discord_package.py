@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
@@ -12,6 +11,7 @@ from ...conversation import Message, Session
 from ...errors import InvalidTranscript
 from ..files import Export, File
 from ..reading import Reading, by_day, iso
+from .table import csv_rows
 
 
 def looks_like(file: File) -> bool:
@@ -52,7 +52,7 @@ def _rows(file: File, reading: Reading) -> Iterator[Mapping[str, Any]]:
                 raise InvalidTranscript(f"{file.shown}: line {stream.line}: a message is an object")
             yield row
     else:
-        yield from csv.DictReader(reading.opened(file))
+        yield from csv_rows(file, reading)
 
 
 def _messages(rows: list[Mapping[str, Any]], reading: Reading) -> Iterator[Message]:

@@ -45,19 +45,24 @@ def looks_like(file: File) -> bool:
 
 def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
     """A session for each that a column names; else a session a day where there are times; else one."""
-    csv.field_size_limit(_LONGEST_CELL)
     for file in files:
         order = reading.dates or _order(file, reading)
-        yield from of_rows(_rows(file, reading), file, reading, order)
+        yield from of_rows(csv_rows(file, reading), file, reading, order)
 
 
-def _rows(file: File, reading: Reading) -> Iterator[dict[str, Any]]:
+def csv_rows(file: File, reading: Reading) -> Iterator[dict[str, Any]]:
+    """The rows of a file of CSV, each a value by the name of its column.
+
+    Raises:
+        InvalidTranscript: it is no CSV, with the line.
+    """
+    csv.field_size_limit(_LONGEST_CELL)
     with reading.opened(file) as text:
         rows = csv.DictReader(text, delimiter=_delimiter(file))
         try:
             yield from rows
         except csv.Error as error:
-            raise InvalidTranscript(f"{file.shown}: line {rows.line_num}: not CSV: {error}") from error
+            raise InvalidTranscript(f"{file.shown}: line {rows.reader.line_num}: not CSV: {error}") from error
 
 
 def _delimiter(file: File) -> str:
@@ -206,7 +211,7 @@ def _order(file: File, reading: Reading) -> DateOrder:
     """Which number of numeric dates is the day, from all rows; ISO dates are told from the first one."""
     dates: list[tuple[tuple[int, int, int], bool]] = []
     column = None
-    for row in _rows(file, reading):
+    for row in csv_rows(file, reading):
         column = column or _columns(list(row), reading).get("at", "")
         found = _NUMERIC.fullmatch(str(row.get(column) or "").strip()[:100])
         if found is None:
