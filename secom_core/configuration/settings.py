@@ -47,7 +47,9 @@ class Settings:
     store: str = option(text, "memory.db", "the file of the bank, or postgresql://user@host/database")
     scope: tuple[str, ...] | None = option(scope_parts, None, "whose memory it is, if a command names no scope")
     embedder: str = option(
-        text, "none", "none, static, minilm, a model's folder, sentence-transformers:NAME, or openai:NAME"
+        text,
+        "none",
+        "none, static, minilm, a model's folder, sentence-transformers:NAME, fastembed:NAME, or openai:NAME",
     )
     embedder_base_url: str | None = option(text, None, "the endpoint of an openai embedder; base_url unless given")
     embedder_api_key_variable: str | None = option(

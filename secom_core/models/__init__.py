@@ -9,6 +9,7 @@ from ..processes.on_demand import on_demand
 if TYPE_CHECKING:
     from .cached import CachedEmbedder
     from .cross_encoder import SentenceTransformerReranker
+    from .fastembed import FastEmbedEmbedder
     from .openai import OpenAIEmbedder, OpenAIModel
     from .sentence_transformers import SentenceTransformerEmbedder
     from .static import StaticEmbedder
@@ -18,6 +19,7 @@ else:
         {
             "cached": "CachedEmbedder",
             "cross_encoder": "SentenceTransformerReranker",
+            "fastembed": "FastEmbedEmbedder",
             "openai": "OpenAIEmbedder OpenAIModel",
             "sentence_transformers": "SentenceTransformerEmbedder",
             "static": "StaticEmbedder",
@@ -26,6 +28,7 @@ else:
 
 __all__ = [
     "CachedEmbedder",
+    "FastEmbedEmbedder",
     "OpenAIEmbedder",
     "OpenAIModel",
     "SentenceTransformerEmbedder",
