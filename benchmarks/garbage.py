@@ -18,11 +18,13 @@ All five are to be 0. What the database itself refuses to hold is *refused*, and
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import random
 import shutil
 import sqlite3
 import struct
+import sys
 import tempfile
 import traceback
 import warnings
@@ -303,6 +305,9 @@ class Untouched:
 
     def copy(self, name: str) -> Path:
         """A copy of the whole bank in place of what has this name."""
+        if sys.version_info < (3, 11):
+            # There a read that was broken off, as by a bad row, holds the file open until it is collected.
+            gc.collect()
         for tail in ("-wal", "-shm"):
             (self.place / f"{name}.db{tail}").unlink(missing_ok=True)
         return Path(shutil.copy(self.whole, self.place / f"{name}.db"))
