@@ -21,7 +21,7 @@ class _ForkedTorch:
 
     def renew(self) -> None:
         """Note whether the parent had loaded it."""
-        self.came_along = self.came_along or "torch" in sys.modules
+        self.came_along = "torch" in sys.modules
 
 
 _forked: Final = _ForkedTorch()

@@ -21,7 +21,7 @@ pytestmark = [
 ]
 
 FORKED = """
-import os, sys, threading
+import os, signal, sys, threading
 sys.path.insert(0, sys.argv[2])
 {made}
 import torch
@@ -29,6 +29,7 @@ ask()
 threads = torch.get_num_threads()
 print("parent", flush=True)
 if not os.fork():
+    signal.alarm(60)  # that a child which hangs is not left behind
     ask()
     # Another thread of the child has a count of its own.
     other = threading.Thread(target=ask)
