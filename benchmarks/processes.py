@@ -4,6 +4,8 @@
         [--clients 8] [--json OUT]
 
 - *gunicorn*: ``--preload``, 4 workers of 2 threads: the bank is opened, and has worked, before the fork.
+- *gevent*: ``gunicorn --preload`` again, 2 workers that run every request in one thread: gevent replaces the threads of
+  Python after the fork.
 - *uvicorn*: 2 workers, each with a bank of its own.
 - *celery*: a prefork pool of 4, born with the bank of its parent; its queue is a folder.
 
@@ -33,14 +35,15 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final
 
 from benchmarks.places import stores
 from benchmarks.retrieval import versions
 from secom_core import MemoryBank
 
-SHAPES: Final = ("gunicorn", "uvicorn", "celery")
-WORKERS: Final = {"gunicorn": 4, "uvicorn": 2, "celery": 4}
+SHAPES: Final = ("gunicorn", "gevent", "uvicorn", "celery")
+WORKERS: Final = {"gunicorn": 4, "gevent": 2, "uvicorn": 2, "celery": 4}
 SECONDS: Final = 60
 APP: Final = "benchmarks.processes_app"
 
@@ -107,6 +110,10 @@ def web(shape: str, place: str, folder: Path) -> Iterator[Ask]:
             *("gunicorn", "--preload", "--workers", "4", "--threads", "2", "--timeout", str(SECONDS)),
             *("--bind", f"127.0.0.1:{port}", f"{APP}:application"),
         ],
+        "gevent": [
+            *("gunicorn", "--preload", "--worker-class", "gevent", "--workers", "2", "--timeout", str(SECONDS)),
+            *("--bind", f"127.0.0.1:{port}", f"{APP}:application"),
+        ],
         "uvicorn": ["uvicorn", "--workers", "2", "--port", str(port), "--log-level", "warning", f"{APP}:asgi"],
     }
     with started(commands[shape], place, folder / f"{shape}.log"):
@@ -147,21 +154,26 @@ def task_queue(place: str, folder: Path) -> Iterator[Ask]:
     from celery import Celery
 
     queue = folder / f"queue-{abs(hash(place))}"
-    for name in ("messages", "results", "control"):
+    for name in ("written", "messages", "results", "control"):
         (queue / name).mkdir(parents=True)
     client = Celery("processes", broker="filesystem://", backend=f"file://{queue}/results")
     client.conf.broker_transport_options = {
         "data_folder_in": f"{queue}/messages",
-        "data_folder_out": f"{queue}/messages",
+        "data_folder_out": f"{queue}/written",
         "control_folder": f"{queue}/control",
     }
+    posting = Lock()
     command = [
         *("celery", "--app", f"{APP}:celery", "worker", "--pool", "prefork", "--concurrency", "4"),
         *("--loglevel", "WARNING", "--without-gossip", "--without-mingle", "--without-heartbeat"),
     ]
 
     def ask(number: int) -> dict[str, Any]:
-        sent = client.send_task("processes.handle", args=[number])
+        # A worker would take a message of which a part is written, and end.
+        with posting:
+            sent = client.send_task("processes.handle", args=[number])
+            for message in (queue / "written").iterdir():
+                message.rename(queue / "messages" / message.name)
         return dict(sent.get(timeout=SECONDS, interval=0.02))
 
     with started(command, place, folder / "celery.log", PROCESSES_QUEUE=str(queue)):
@@ -226,7 +238,8 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=8, help="how many ask at once")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    missing = [shape for shape in options.shapes if find_spec(shape) is None]
+    needed = {"gunicorn" if shape == "gevent" else shape for shape in options.shapes} | {*options.shapes}
+    missing = sorted(name for name in needed if find_spec(name) is None)
     if missing:
         sys.exit(f"{', '.join(missing)}: not installed; run pip install {' '.join(missing)}, or name other --shapes")
     outcomes = []

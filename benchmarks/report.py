@@ -852,9 +852,9 @@ SECTIONS = {
     ),
     "What is lost in servers with several processes?": (
         servers,
-        "`benchmarks.processes`: `gunicorn --preload`, uvicorn, and Celery's prefork pool. Each request remembers a "
-        "turn and recalls it. *Processes*: how many of them answered. *Not found*: turns that were not recalled by "
-        "the process that had stored them. *Errors*: requests that failed.",
+        "`benchmarks.processes`: `gunicorn --preload` with threads and with gevent, uvicorn, and Celery's prefork "
+        "pool. Each request remembers a turn and recalls it. *Processes*: how many of them answered. *Not found*: "
+        "turns that were not recalled by the process that had stored them. *Errors*: requests that failed.",
     ),
     "How long does a new process take until its first recall?": (
         cold,

@@ -320,8 +320,9 @@ class BackgroundWriter:
 
     def _next(self) -> Callable[[], None] | None:
         """What is to be done now, waited for; nothing once the writer is closed and nothing waits."""
-        with self._changed:
-            while self._waiting or self._unwritten or not self._closed:
+        with (changed := self._changed):
+            # One that was forked along, as gevent does, ends: what waits is the parent's.
+            while changed is self._changed and (self._waiting or self._unwritten or not self._closed):
                 if self._unwritten and not self._gives_up:
                     return partial(self._write, self._unwritten[0])
                 if self._closed and not self._waiting:
@@ -333,7 +334,7 @@ class BackgroundWriter:
                     self._busy = True
                     return partial(self._derive, key, self._waiting.pop(key))
                 self._wakes = due
-                self._changed.wait(min(left, _IDLE_S))
+                changed.wait(min(left, _IDLE_S))
                 self._wakes = float("-inf")
                 if not (self._waiting or self._unwritten):
                     return None

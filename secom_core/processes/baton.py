@@ -38,12 +38,12 @@ class Baton:
 
     def __init__(self, longest: float = LONGEST_S, patience: float = PATIENCE_S) -> None:
         self._longest, self._patience = longest, patience
-        self._own = threading.local()
         self.renew()
         in_child(self)
 
     def renew(self) -> None:
         """Be nobody's, in a child."""
+        self._own = threading.local()
         self._lock = threading.Lock()
         # Another one for each thread that gets it.
         self._holder = object()

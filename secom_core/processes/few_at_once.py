@@ -30,12 +30,12 @@ class FewAtOnce:
 
     def __init__(self, places: int, patience: float = PATIENCE_S) -> None:
         self._places, self._patience = places, patience
-        self._own = threading.local()
         self.renew()
         in_child(self)
 
     def renew(self) -> None:
         """Have nobody inside, in a child."""
+        self._own = threading.local()
         self._guard = threading.Lock()
         self._waiting: deque[threading.Lock] = deque()
         self._inside = self._left = 0

@@ -3,7 +3,7 @@
 A fork copies one thread and the memory of all. A lock that another thread held is held in the child for ever, by
 nobody; a file of SQLite that was open in the parent cannot be used in the child, nor another connection to it; a
 connection to a server has two owners. So a fork waits until no thread is inside a gate, and whoever has something to
-make anew is told of the child.
+make anew is told of the child. Where gevent runs what are threads elsewhere, a fork copies all of them.
 """
 
 from __future__ import annotations
@@ -121,6 +121,8 @@ class ForkGate:
 
     def __enter__(self) -> None:
         """Begin a call. While a fork is near it waits, unless it is part of another one."""
+        if _is_newborn:
+            _renew_again()
         me = threading.get_ident()
         with self._changed:
             if self._forks:
@@ -179,15 +181,35 @@ def _in_parent() -> None:
 
 
 def _in_child() -> None:
-    global _forking, _registering
-    _forking, _registering = threading.RLock(), threading.Lock()
+    global _is_newborn
+    _renew_all()
+    _is_newborn = True
+
+
+def _renew_all() -> None:
+    global _forking, _registering, _lock_type
+    _forking, _registering, _lock_type = threading.RLock(), threading.Lock(), threading.Lock
     _closed.clear()
     for owner in list(_renewed):
         owner.renew()
 
 
+def _renew_again() -> None:
+    """Before a child's first call: gunicorn has gevent replace the threads of Python after it has forked.
+
+    A lock from before is that of the one thread in which all of them run now, and keeps none of them out.
+    """
+    global _is_newborn
+    _is_newborn = False
+    if threading.Lock is not _lock_type:
+        _renew_all()
+
+
 _forking = threading.RLock()
 _registering = threading.Lock()
+_lock_type: object = threading.Lock
+_is_newborn = False
+"""Whether this is a child in which no call has begun yet."""
 _renewed: WeakSet[Renewed] = WeakSet()
 _gates: WeakSet[ForkGate] = WeakSet()
 _closed: list[ForkGate] = []
