@@ -52,9 +52,10 @@ def counted_time(number: float) -> datetime:
     """The time of seconds since 1970, or of milliseconds, as JavaScript counts, from 10**11 on.
 
     Raises:
-        ValueError, OverflowError, OSError: it is out of range.
+        ValueError, OverflowError: it is out of range.
     """
-    return datetime.fromtimestamp(number / 1000 if abs(number) > _LAST_SECOND else number, timezone.utc)
+    # `datetime.fromtimestamp` takes nothing before 1970 on Windows.
+    return EPOCH + timedelta(seconds=number / 1000 if abs(number) > _LAST_SECOND else number)
 
 
 def written_time(value: object) -> datetime | None:
@@ -73,7 +74,7 @@ def written_time(value: object) -> datetime | None:
             return iso_time(value)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return counted_time(value)
-    except (OSError, OverflowError, ValueError) as error:
+    except (OverflowError, ValueError) as error:
         raise InvalidInput(_WRONG + shorten(value)) from error
     raise InvalidInput(_WRONG + shorten(value))
 

@@ -108,5 +108,6 @@ def _copy_file(store: SqlStore, path: Path, target: Path) -> None:
         # Of the first part of the file the name stands before what is wrong in it.
         reason = found[0].removeprefix("*** in database main ***\n").partition("\n")[0]
         raise StoreError(f"the store at {store.path} {store.cipher.damaged(reason)}")
-    with path.open("rb") as file:
+    # To be written to: Windows syncs no other.
+    with path.open("r+b") as file:
         os.fsync(file.fileno())

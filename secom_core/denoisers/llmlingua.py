@@ -41,7 +41,8 @@ class _Words:
 
     def __init__(self, tokenizer: Any, forced: Sequence[str], stand_ins: Mapping[str, str]) -> None:
         self._tokenizer = tokenizer
-        self._special = frozenset(tokenizer.special_tokens_map.values())
+        # Up to transformers 4, those that were added are a list among them.
+        self._special = frozenset(each for each in tokenizer.special_tokens_map.values() if isinstance(each, str))
         self._forced = frozenset(forced) | frozenset(stand_ins.values())
         self._originals = {stand_in: original for original, stand_in in stand_ins.items()}
         self._marks_starts = _marks_starts(tokenizer)

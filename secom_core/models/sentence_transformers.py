@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
@@ -64,19 +64,23 @@ class SentenceTransformerEmbedder:
             ModelUnavailable: the model cannot be loaded; the message says what to do without a network.
             BadReply: the model gives no vector for each text.
         """
-        return self._encoded(texts, "encode")
+        return self._encoded(texts)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """The same for queries, with the prompt that the model has for them, if it has one."""
-        return self._encoded(texts, "encode_query")
+        return self._encoded(texts, are_queries=True)
 
-    def _encoded(self, texts: Sequence[str], how: str) -> Vectors:
+    def _encoded(self, texts: Sequence[str], *, are_queries: bool = False) -> Vectors:
         if not texts:
             return np.zeros((0, 0), np.float32)
         with self._lazy.lock:
             model = self._lazy.loaded()
-            # Releases before 5 have no `encode_query`.
-            encode: Any = getattr(model, how, model.encode)
+            encode: Any = model.encode
+            if are_queries and hasattr(model, "encode_query"):
+                encode = model.encode_query
+            elif are_queries and "query" in model.prompts:
+                # Of a release before 5.
+                encode = partial(encode, prompt_name="query")
             rows = encode(
                 [*map(sendable, texts)], batch_size=self._batch_size, convert_to_numpy=True, show_progress_bar=False
             )

@@ -217,7 +217,7 @@ def seconds(value: object) -> datetime | None:
         return None
     try:
         return counted_time(number)
-    except (OverflowError, ValueError, OSError) as error:
+    except (OverflowError, ValueError) as error:
         raise InvalidTranscript(f"no time can be read from {value!r}") from error
 
 

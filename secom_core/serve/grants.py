@@ -9,6 +9,7 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -64,7 +65,7 @@ def add_token(path: Path, grant: Grant) -> str:
         raise InvalidInput(f"{path} has a token {grant.name!r} already; delete its line to revoke it, or name another")
     token = _PREFIX + secrets.token_urlsafe(32)
     record = {"name": grant.name, "sha256": digest_of(token), "scope": grant.scope, "also": grant.also}
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a", encoding="ascii") as file:
+    with open(path, "a", encoding="ascii", opener=partial(os.open, mode=0o600)) as file:
         file.write(f"{json.dumps({**record, 'writes': grant.writes})}\n")
     return token
 

@@ -196,7 +196,7 @@ def test_rmm_finds_no_less_while_it_learns_and_more_once_it_has_learned():
         best = [round_of_questions(settled, learn=True) for _ in range(8)]
         drawn = [round_of_questions(exploring, learn=True) for _ in range(8)]
     assert min(best) >= without
-    assert min(drawn) >= without - 0.03  # of 40 questions, one more or less is 0.025
+    assert min(drawn) >= without - 0.05  # of 40 questions, one more or less is 0.025
     # One round of draws says little: rounds differ by three questions of 40.
     assert min(best[-1], fmean(drawn[4:])) >= without + 0.04, (without, best, drawn)
 

@@ -134,7 +134,7 @@ def _begin(record: Mapping[str, Any]) -> datetime | None:
 def _counted(value: Any, name: str) -> datetime:
     try:
         return counted_time(number_of(value, name))
-    except (OverflowError, OSError, ValueError) as error:
+    except (OverflowError, ValueError) as error:
         raise ValueError(f"{name}: no time can be read from {shorten(value)}") from error
 
 
