@@ -319,9 +319,8 @@ class BackgroundWriter:
             self._changed.notify_all()
 
     def _next(self) -> Callable[[], None] | None:
-        """What is to be done now, waited for; nothing once the writer is closed and nothing waits."""
+        """What is to be done now, waited for; nothing once the writer is closed, or gevent has forked its thread too."""
         with (changed := self._changed):
-            # One that was forked along, as gevent does, ends: what waits is the parent's.
             while changed is self._changed and (self._waiting or self._unwritten or not self._closed):
                 if self._unwritten and not self._gives_up:
                     return partial(self._write, self._unwritten[0])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from ..errors import InvalidInput, MissingExtra
+from ..processes import before_fork
 from ..protocols import Vectors
 from .fingerprint import fingerprint
 from .lazy import LazyModel
@@ -53,7 +54,6 @@ class FastEmbedEmbedder:
             raise InvalidInput(f"threads is at least 1, got {threads}")
         self._model_name, self._folder, self._threads = name, folder, threads
         self._lazy = LazyModel(name if folder is None else folder, "embedding model", self._load)
-        self._process = os.getpid()
 
     def __repr__(self) -> str:
         where = "" if self._folder is None else f", folder={str(self._folder)!r}"
@@ -84,9 +84,6 @@ class FastEmbedEmbedder:
         if not texts:
             return np.zeros((0, 0), np.float32)
         with self._lazy.lock:
-            if self._process != os.getpid():
-                # The threads of the model that was loaded before a fork stay in the parent.
-                self._lazy.held, self._process = None, os.getpid()
             # One at a time: in a batch a text is filled up to the longest, which takes as long, and of a model of
             # 8 bits changes its vector.
             rows = list(ask(self._lazy.loaded(), [*map(sendable, texts)]))
@@ -97,6 +94,8 @@ class FastEmbedEmbedder:
             from fastembed import TextEmbedding
         except ImportError as error:
             raise MissingExtra("FastEmbedEmbedder", "fastembed") from error
+        # Its threads stay in the parent, and a child that lets it go waits for them, one in ten for ever.
+        before_fork(self._lazy)
         where: dict[str, Any] = {"local_files_only": local_files_only}
         if self._folder is not None:
             where["specific_model_path"] = source

@@ -43,6 +43,10 @@ class LazyModel(Generic[M]):
         """What it loads: in another process the model is loaded again."""
         return {**self.__dict__, "held": None, "_failure": None}
 
+    def leave(self) -> None:
+        """Let the model go before a fork (`secom_core.processes.before_fork`); it is loaded again when next wanted."""
+        self.held = None
+
     def loaded(self) -> M:
         """The model; call it with the lock held.
 

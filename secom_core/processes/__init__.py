@@ -8,6 +8,16 @@ from .baton import interpreter
 from .fair_lock import FairLock
 from .few_at_once import FewAtOnce
 from .forked_torch import ready_torch
-from .forks import ForkGate, ForkLock, ForkWorker, in_child
+from .forks import ForkGate, ForkLock, ForkWorker, before_fork, in_child
 
-__all__ = ["FairLock", "FewAtOnce", "ForkGate", "ForkLock", "ForkWorker", "in_child", "interpreter", "ready_torch"]
+__all__ = [
+    "FairLock",
+    "FewAtOnce",
+    "ForkGate",
+    "ForkLock",
+    "ForkWorker",
+    "before_fork",
+    "in_child",
+    "interpreter",
+    "ready_torch",
+]

@@ -35,6 +35,19 @@ def in_child(owner: Renewed) -> None:
         _renewed.add(owner)
 
 
+class Left(Protocol):
+    """What no child may have."""
+
+    def leave(self) -> None:
+        """Give up what threads of this process alone can work with, before it forks."""
+
+
+def before_fork(owner: Left) -> None:
+    """Have an object told before every fork while it lives."""
+    with _registering:
+        _left.add(owner)
+
+
 class ForkLock:
     """A lock that one thread holds, as often as it likes, and that is free in a child whoever held it."""
 
@@ -172,6 +185,8 @@ def _before() -> None:
     for gate in gates:
         gate.close(until)
         _closed.append(gate)
+    for owner in list(_left):
+        owner.leave()
 
 
 def _in_parent() -> None:
@@ -211,6 +226,7 @@ _lock_type: object = threading.Lock
 _is_newborn = False
 """Whether this is a child in which no call has begun yet."""
 _renewed: WeakSet[Renewed] = WeakSet()
+_left: WeakSet[Left] = WeakSet()
 _gates: WeakSet[ForkGate] = WeakSet()
 _closed: list[ForkGate] = []
 
