@@ -319,7 +319,7 @@ class BackgroundWriter:
             self._changed.notify_all()
 
     def _next(self) -> Callable[[], None] | None:
-        """What is to be done now, waited for; nothing once the writer is closed, or gevent has forked its thread too."""
+        """What is to be done now, waited for; nothing once closed with nothing to do, or where gevent forked it too."""
         with (changed := self._changed):
             while changed is self._changed and (self._waiting or self._unwritten or not self._closed):
                 if self._unwritten and not self._gives_up:
