@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from ..memory import Recall
-from ..processes import interpreter, ready_torch
+from ..processes import interpreter, ready_openmp
 from ..telemetry.spans import Span
 from .capabilities import Capabilities
 from .records import Remembered
@@ -27,7 +27,7 @@ def measured(name: str) -> Callable[[Callable[Concatenate[B, P], T]], Callable[C
         def timed(bank: B, /, *args: P.args, **kwargs: P.kwargs) -> T:
             inside = bank._inside
             # Its segmenter, embedder or reranker may be a framework's.
-            ready_torch()
+            ready_openmp()
             # A server is waited for, mostly.
             baton = interpreter.held(soon=name == "recall") if inside.is_local else nullcontext()
             with inside.operations.measured(name) as (operation, span), baton:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInput, MissingExtra, ModelUnavailable, warn_degraded
-from ..processes import ForkLock, ready_torch
+from ..processes import ForkLock, ready_openmp
 from ..processes.local_first import local_first
 from ..protocols import Statistics, TokenCounter
 from ..text.batches import batches
@@ -156,7 +156,7 @@ class LLMLingua2:
             self._cache.popitem(last=False)
 
     def _compressor(self) -> _Compressor:
-        ready_torch()
+        ready_openmp()
         if self._loaded is None:
             tokenizer, model = self._load()
             count = _gpt_token_count() if self._token_count is None else self._token_count

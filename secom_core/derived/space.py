@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ModelError, attempted, warn_degraded
 from ..models.rows import model_rows
-from ..processes import ready_torch
+from ..processes import ready_openmp
 from ..protocols import Embedder, QueryEmbedder, Vectors
 from ..stores.schema import dimensions_of, space_of
 from ..stores.sql import SqlStore
@@ -109,7 +109,7 @@ class EmbeddingSpace:
         return rows
 
     def _rows(self, embed: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> Vectors:
-        ready_torch()
+        ready_openmp()
         return model_rows(embed(texts), len(texts), self.model)
 
     def _settled(self, dimensions: int, text: str, *, by_text: bool) -> int:

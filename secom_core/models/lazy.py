@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any, Final, Generic, TypeVar
 
 from ..errors import ModelUnavailable
-from ..processes import ForkLock, ready_torch
+from ..processes import ForkLock, ready_openmp
 from ..processes.local_first import local_first
 
 M = TypeVar("M")
@@ -53,7 +53,7 @@ class LazyModel(Generic[M]):
         Raises:
             ModelUnavailable: it cannot be loaded; the message says what to do without a network.
         """
-        ready_torch()
+        ready_openmp()
         if self.held is None and (self._failure is None or monotonic() >= self._retry_at):
             try:
                 self.held, self._failure = local_first(self._load, self.source), None

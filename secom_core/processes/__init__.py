@@ -7,7 +7,7 @@ from __future__ import annotations
 from .baton import interpreter
 from .fair_lock import FairLock
 from .few_at_once import FewAtOnce
-from .forked_torch import ready_torch
+from .forked_openmp import ready_openmp
 from .forks import ForkGate, ForkLock, ForkWorker, before_fork, in_child
 
 __all__ = [
@@ -19,5 +19,5 @@ __all__ = [
     "before_fork",
     "in_child",
     "interpreter",
-    "ready_torch",
+    "ready_openmp",
 ]
