@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -17,6 +18,7 @@ from ..llm.quoting import without_thoughts
 from ..llm.reply import Reply, empty, ended_at_limit
 from ..llm.schemas import SchemaTrial
 from ..llm.windows import packed
+from ..processes import in_child
 from ..protocols import Prompt, Vectors
 from ..text.batches import batches
 from .rows import model_rows, sendable
@@ -251,14 +253,14 @@ class _Endpoint:
         self, who: str, model: str, base_url: str | None, api_key: str | None, timeout: float, max_retries: int
     ) -> None:
         try:
-            import httpx
             import openai
         except ImportError as error:
             raise MissingExtra(who, "openai") from error
+        http = _http_libraries()
         if timeout <= 0 or max_retries < 0:
             raise InvalidInput(f"timeout is above 0 and max_retries not below, got {timeout} and {max_retries}")
-        self._openai, self._httpx_error = openai, httpx.HTTPError
-        self._late = (openai.APITimeoutError, httpx.TimeoutException)
+        self._openai, self._http_errors = openai, tuple(each.HTTPError for each in http)
+        self._late = (openai.APITimeoutError, *(each.TimeoutException for each in http))
         self._patience = f"({who}(timeout=…) sets how long an attempt may take, now {timeout:g} seconds)"
         url = base_url or os.environ.get("OPENAI_BASE_URL") or None
         # The key in the environment is not for a host that the caller names.
@@ -274,8 +276,14 @@ class _Endpoint:
 
     @cached_property
     def client(self) -> OpenAI:
-        """The client of all threads; it keeps its connections."""
-        return self._openai.OpenAI(**self._options)
+        """The client of all threads; it keeps its connections, and a child that is forked has another one."""
+        in_child(self)
+        client: OpenAI = self._openai.OpenAI(**self._options)
+        return client
+
+    def renew(self) -> None:
+        """Leave the parent's connections to it: what one of two children asks there, the other may be answered."""
+        self._parents_client = self.__dict__.pop("client", None)
 
     async def async_client(self) -> AsyncOpenAI:
         """A new client, as connections belong to the event loop that opened them."""
@@ -287,14 +295,19 @@ class _Endpoint:
         """Turn the package's errors into ours."""
         try:
             yield
-        # A connection that breaks in the middle of a stream raises an error of httpx.
-        except (self._openai.OpenAIError, self._httpx_error) as error:
+        # A connection that breaks in the middle of a stream may raise an error of what is below the package.
+        except (self._openai.OpenAIError, *self._http_errors) as error:
             kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
             late = f" {self._patience}" if isinstance(error, self._late) else ""
             raise kind(f"{self.label} gave no answer: {error}{late}") from error
         # A body that is no JSON, or JSON of another shape, raises any of these.
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ModelUnavailable(f"{self.label} sent what is not in the protocol: {error}") from error
+
+
+def _http_libraries() -> list[Any]:
+    """What openai speaks HTTP with: httpx up to 2, httpx2 from 3 on."""
+    return [sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules]
 
 
 class _StreamedAnswer:
