@@ -24,6 +24,7 @@ class Preset:
     Args:
         source: the sections that the numbers come from.
         weights: by signal: what the paper ranks by.
+        dense_weights: the same where the bank has vectors, the preset's or others; ``weights`` unless given.
         rules: whether the bank's own rules take part in a recall beside this ranking. They show the user's instructions
             in every block, what follows a find and what answers a question about the conversation itself, look for
             other words than a question has, and put turns that only ask behind others. The papers have no such rules.
@@ -33,6 +34,7 @@ class Preset:
 
     source: str
     weights: Mapping[str, float]
+    dense_weights: Mapping[str, float] | None = None
     rules: bool = False
     packer: Packer = field(default_factory=PackMemories)
     segmenter: Segmenter | None = None
@@ -45,9 +47,16 @@ class Preset:
     topics: TopicOptions | None = None
     citations: bool | RerankerOptions | None = None
 
-    def parts(self) -> dict[str, Any]:
-        """The keyword arguments for `MemoryBank`."""
-        found = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "source"}
+    def parts(self, *, dense: bool = False) -> dict[str, Any]:
+        """The keyword arguments for `MemoryBank`.
+
+        Args:
+            dense: the bank has vectors that are not the preset's.
+        """
+        names = [each.name for each in fields(self) if each.name not in ("source", "dense_weights")]
+        found = {name: getattr(self, name) for name in names}
+        if self.dense_weights is not None and (dense or self.embedder is not None):
+            found["weights"] = self.dense_weights
         return {name: part for name, part in found.items() if part is not None}
 
 
@@ -86,7 +95,8 @@ def secom(
             examples=rubric.examples if rubric is not None else (),
         ),
         denoiser=denoiser or LLMLingua2(rate=0.75),
-        weights={"segment_dense": 1.0} if embedder is not None else {"segment_lexical": 1.0},
+        weights={"segment_lexical": 1.0},
+        dense_weights={"segment_dense": 1.0},
         embedder=embedder,
     )
 
@@ -110,7 +120,8 @@ def rsum(model: ChatModel, *, embedder: Embedder | None = None, examples: Sequen
 
     return Preset(
         source="RSum, sections 4.1, 5.4 and 6.6",
-        weights={"passage_dense": 1.0} if embedder is not None else {"passage_lexical": 1.0},
+        weights={"passage_lexical": 1.0},
+        dense_weights={"passage_dense": 1.0},
         embedder=embedder,
         granularity="turn",
         summaries=Summarizer(model, limit=20, examples=examples),
@@ -135,7 +146,8 @@ def theanine(model: ChatModel, *, embedder: Embedder | None = None) -> Preset:
 
     return Preset(
         source="Theanine, sections 2 and 3.3, footnote 6, appendix B",
-        weights={"segment_dense": 1.0} if embedder is not None else {"segment_lexical": 1.0},
+        weights={"segment_lexical": 1.0},
+        dense_weights={"segment_dense": 1.0},
         embedder=embedder,
         model=model,
         timelines=TimelineOptions(associates=3, hits=3, per_hit=1, refined=True, temperature=0.75),
@@ -165,7 +177,8 @@ def rmm(model: ChatModel, *, embedder: Embedder | None = None, explore: bool = F
 
     return Preset(
         source="RMM, sections 4 to 6, appendix A.1",
-        weights={"segment_dense": 1.0} if embedder is not None else {"segment_lexical": 1.0},
+        weights={"segment_lexical": 1.0},
+        dense_weights={"segment_dense": 1.0},
         embedder=embedder,
         model=model,
         topics=TopicOptions(),

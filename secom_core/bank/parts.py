@@ -110,8 +110,9 @@ class Parts:
         """
         if preset is not None and not isinstance(preset, Preset):
             raise InvalidInput(f"preset is one of secom_core.presets, such as presets.secom(model), got {preset!r}")
-        parts = {**(preset.parts() if preset is not None else {}), **{k: v for k, v in given.items() if v is not None}}
-        return cls(**parts)
+        own = {name: part for name, part in given.items() if part is not None}
+        dense = not own.keys().isdisjoint(("embedder", "vector_store"))
+        return cls(**({} if preset is None else preset.parts(dense=dense)) | own)
 
     @property
     def segmenter_used(self) -> Segmenter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from statistics import fmean
 
 import numpy as np
@@ -19,6 +20,8 @@ from secom_core.conversation import Message, Session, group_messages
 from secom_core.denoisers.informativeness import Informativeness
 from secom_core.errors import DegradedWarning
 from secom_core.memory import Segment, segments_of
+from secom_core.presets import Preset
+from secom_core.protocols import Vectors
 from secom_core.segmenters.zero_shot_prompt import as_jsonl
 from secom_core.testing import ScriptedModel, ScriptedRequest
 from secom_core.text.terms import terms
@@ -123,6 +126,28 @@ def test_rsum_shows_the_utterances_that_its_retriever_finds_beside_the_summary(
             best = [said[place][0] for place in np.argsort(-scores, kind="stable").tolist() if scores[place] > 0]
             hits = bank.recall(ANN, question, k=3, layers=["summaries"]).hits
             assert set(list(dict.fromkeys(best))[:3]) <= {turn for hit in hits for turn in hit.turn_ids}, question
+
+
+class Kin(HashingEmbedder):
+    """Knows what no word tells."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return super().embed([text.replace("cat", "kitten") for text in texts])
+
+
+@pytest.mark.parametrize("make", [presets.rsum, presets.theanine, presets.rmm])
+def test_the_banks_embedder_is_searched_by_as_the_presets_own_is(make: Callable[..., Preset]) -> None:
+    model, shown = ScriptedModel(""), []
+    for preset, embedder in ((make(model), Kin(64)), (make(model, embedder=Kin(64)), None)):
+        with MemoryBank.open(preset=preset, embedder=embedder) as bank:
+            for text in ("The kitten is ill.", "I work at Philips.", "We go to Lisbon."):
+                bank.remember(
+                    ANN, [{"role": "user", "content": text}, {"role": "assistant", "content": "Ah."}], session="s"
+                )
+            shown.append([(hit.kind, hit.turns[0].messages[0].text) for hit in bank.recall(ANN, "My cat?", k=1).hits])
+    assert shown[0] == shown[1]
+    assert shown[0][0][0] == "relevant"
+    assert "kitten" in shown[0][0][1]
 
 
 @pytest.mark.parametrize("name", ["secom", "rsum", "theanine", "rmm"])
