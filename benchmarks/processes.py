@@ -42,7 +42,13 @@ from benchmarks.places import stores
 from benchmarks.retrieval import versions
 from secom_core import MemoryBank
 
-SHAPES: Final = ("gunicorn", "gevent", "uvicorn", "celery")
+PACKAGES: Final = {
+    "gunicorn": ("gunicorn",),
+    "gevent": ("gunicorn", "gevent"),
+    "uvicorn": ("uvicorn",),
+    "celery": ("celery",),
+}
+SHAPES: Final = tuple(PACKAGES)
 WORKERS: Final = {"gunicorn": 4, "gevent": 2, "uvicorn": 2, "celery": 4}
 SECONDS: Final = 60
 APP: Final = "benchmarks.processes_app"
@@ -105,15 +111,10 @@ def web(shape: str, place: str, folder: Path) -> Iterator[Ask]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
+    gunicorn = ["gunicorn", "--preload", "--timeout", str(SECONDS), "--bind", f"127.0.0.1:{port}", f"{APP}:application"]
     commands = {
-        "gunicorn": [
-            *("gunicorn", "--preload", "--workers", "4", "--threads", "2", "--timeout", str(SECONDS)),
-            *("--bind", f"127.0.0.1:{port}", f"{APP}:application"),
-        ],
-        "gevent": [
-            *("gunicorn", "--preload", "--worker-class", "gevent", "--workers", "2", "--timeout", str(SECONDS)),
-            *("--bind", f"127.0.0.1:{port}", f"{APP}:application"),
-        ],
+        "gunicorn": [*gunicorn, "--workers", "4", "--threads", "2"],
+        "gevent": [*gunicorn, "--workers", "2", "--worker-class", "gevent"],
         "uvicorn": ["uvicorn", "--workers", "2", "--port", str(port), "--log-level", "warning", f"{APP}:asgi"],
     }
     with started(commands[shape], place, folder / f"{shape}.log"):
@@ -238,8 +239,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=8, help="how many ask at once")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    needed = {"gunicorn" if shape == "gevent" else shape for shape in options.shapes} | {*options.shapes}
-    missing = sorted(name for name in needed if find_spec(name) is None)
+    missing = sorted({name for shape in options.shapes for name in PACKAGES[shape] if find_spec(name) is None})
     if missing:
         sys.exit(f"{', '.join(missing)}: not installed; run pip install {' '.join(missing)}, or name other --shapes")
     outcomes = []

@@ -271,6 +271,7 @@ class _Endpoint:
             )
         limits = {"timeout": timeout, "max_retries": max_retries}
         self._options: dict[str, Any] = {"base_url": url, "api_key": key or _NO_KEY, **limits}
+        self._left: list[OpenAI] = []
         self.label = without_keys(f"{model} at {url or 'OpenAI'}")
         self.refused = (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError)
 
@@ -283,7 +284,9 @@ class _Endpoint:
 
     def renew(self) -> None:
         """Leave the parent's connections to it: what one of two children asks there, the other may be answered."""
-        self._parents_client = self.__dict__.pop("client", None)
+        if (client := self.__dict__.pop("client", None)) is not None:
+            # Kept, as to close it takes a lock that another thread of the parent's may have held.
+            self._left.append(client)
 
     async def async_client(self) -> AsyncOpenAI:
         """A new client, as connections belong to the event loop that opened them."""

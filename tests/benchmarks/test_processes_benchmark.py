@@ -16,9 +16,8 @@ pytestmark = pytest.mark.slow
 def test_no_request_fails_and_no_turn_is_lost(
     shape: str, place: Path | str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    if shape == "gevent":
-        pytest.importorskip("gunicorn", reason="a server of the extra 'dev'")
-    pytest.importorskip(shape, reason="a server of the extra 'dev'")
+    for package in processes.PACKAGES[shape]:
+        pytest.importorskip(package, reason="a server of the extra 'dev'")
     outcome = processes.run(shape, "any", str(place), tmp_path_factory.mktemp("p"), requests=40, clients=4)
     assert outcome.is_clean, outcome
     assert 1 <= outcome.processes <= outcome.workers

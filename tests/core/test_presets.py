@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import theanine_talk
 import topic_talk
+from dense_stores import DictionaryStore
 from embedders import HashingEmbedder
 from lexical_oracle import oracle
 
@@ -135,19 +136,21 @@ class Kin(HashingEmbedder):
         return super().embed([text.replace("cat", "kitten") for text in texts])
 
 
+@pytest.mark.filterwarnings("ignore::secom_core.errors.DegradedWarning")  # the model says nothing
 @pytest.mark.parametrize("make", [presets.rsum, presets.theanine, presets.rmm])
 def test_the_banks_embedder_is_searched_by_as_the_presets_own_is(make: Callable[..., Preset]) -> None:
     model, shown = ScriptedModel(""), []
-    for preset, embedder in ((make(model), Kin(64)), (make(model, embedder=Kin(64)), None)):
-        with MemoryBank.open(preset=preset, embedder=embedder) as bank:
-            for text in ("The kitten is ill.", "I work at Philips.", "We go to Lisbon."):
-                bank.remember(
-                    ANN, [{"role": "user", "content": text}, {"role": "assistant", "content": "Ah."}], session="s"
-                )
+    outside = {"vector_store": DictionaryStore(Kin(64))}
+    for preset, given in (
+        (make(model), {"embedder": Kin(64)}),
+        (make(model, embedder=Kin(64)), {}),
+        (make(model), outside),
+    ):
+        with MemoryBank.open(preset=preset, **given) as bank:
+            for text in ("I work at Philips.", "The kitten is ill.", "We go to Lisbon."):
+                bank.remember(ANN, [{"role": "user", "content": text}], session=text, close=True)
             shown.append([(hit.kind, hit.turns[0].messages[0].text) for hit in bank.recall(ANN, "My cat?", k=1).hits])
-    assert shown[0] == shown[1]
-    assert shown[0][0][0] == "relevant"
-    assert "kitten" in shown[0][0][1]
+    assert shown == [[("relevant", "The kitten is ill.")]] * 3
 
 
 @pytest.mark.parametrize("name", ["secom", "rsum", "theanine", "rmm"])
@@ -221,7 +224,7 @@ def test_rmm_finds_no_less_while_it_learns_and_more_once_it_has_learned():
         best = [round_of_questions(settled, learn=True) for _ in range(8)]
         drawn = [round_of_questions(exploring, learn=True) for _ in range(8)]
     assert min(best) >= without
-    assert min(drawn) >= without - 0.05  # of 40 questions, one more or less is 0.025
+    assert min(drawn) >= without - 0.03  # of 40 questions, one more or less is 0.025
     # One round of draws says little: rounds differ by three questions of 40.
     assert min(best[-1], fmean(drawn[4:])) >= without + 0.04, (without, best, drawn)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from secom_core import MemoryBank
-from secom_core.times import counted_time
+from secom_core import MemoryBank, times
 
 
 def test_a_backup_is_synced_by_a_file_that_is_open_for_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +32,25 @@ def test_a_backup_is_synced_by_a_file_that_is_open_for_writing(tmp_path: Path, m
         assert [turn.text for turn in copy.turns(("a",), "s")] == ["user: I moved to Ghent."]
 
 
-@pytest.mark.parametrize("number", [-1, -1e9, -1e11 - 1, 0, 1714745100.25])
-def test_times_before_1970_are_read(number: float) -> None:
-    expected = number / 1000 if abs(number) > 1e11 else number
-    assert counted_time(number) == datetime.fromtimestamp(expected, timezone.utc)
+class AsOnWindows(datetime):
+    """Where the system's clock begins in 1970."""
+
+    @classmethod
+    def fromtimestamp(cls, timestamp: float, tz: Any = None) -> AsOnWindows:
+        if timestamp < 0:
+            raise OSError(errno.EINVAL, "Invalid argument")
+        return super().fromtimestamp(timestamp, tz)
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (-1, datetime(1969, 12, 31, 23, 59, 59)),
+        (-86400 * 365, datetime(1969, 1, 1)),
+        (-86400_000 * 365 * 4, datetime(1966, 1, 2)),  # milliseconds
+        (0.25, datetime(1970, 1, 1) + timedelta(seconds=0.25)),
+    ],
+)
+def test_times_before_1970_are_read(number: float, expected: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(times, "datetime", AsOnWindows)
+    assert times.counted_time(number) == expected.replace(tzinfo=timezone.utc)
