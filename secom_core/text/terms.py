@@ -59,6 +59,14 @@ _SIGNS: Final = "…’‘“”–—•"
 """The commonest signs beyond ASCII, each a token as those of ASCII are."""
 # Soft hyphens, joiners and Hebrew points are optional in writing; a lower-cased Turkish İ leaves a loose dot.
 _OPTIONAL: Final = regex("[\u00ad\u0307\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u200c\u200d]")
+# Persian joins endings and prefixes to a word so: "cat" in "my cat", "books", "she does".
+_JOINER: Final = "\u200c"
+_ENDING: Final = regex(rf"(?<=[\u0621-\u06ff]){_JOINER}(?=[\u0621-\u06ff])")
+_ARABIC: Final = str.maketrans("\u06a9\u06cc\u06c1", "\u0643\u064a\u0647")
+"""Letters of Persian and Urdu as Arabic writes them, and many a keyboard: of these the stemmer knows the endings."""
+_ARTICLE: Final = "\u0627\u0644"
+"""The article of Arabic, which the stemmer leaves at short words."""
+_SHORT_ARABIC: Final = 4  # letters, with the article: a shorter word may only begin so
 _ACCENTED: Final = regex("[\u00e0-\u017f]")
 _ELIDING: Final = frozenset({"french", "italian", "portuguese"})
 _ELISION: Final = regex(
@@ -96,6 +104,8 @@ def _fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold()
+    if _JOINER in folded:
+        folded = _ENDING.sub(" ", folded)
     return _OPTIONAL.sub("", folded.replace("’", "'").replace("ʼ", "'").replace("ё", "е"))
 
 
@@ -133,6 +143,8 @@ def _stem(word: str, language: str) -> str:
     stemmers: dict[str, Stemmer.Stemmer] = _local.__dict__.setdefault("stemmers", {})
     if language not in stemmers:
         stemmers[language] = Stemmer.Stemmer(language)
+    if language == "arabic" and len(word) > _SHORT_ARABIC:
+        word = word.removeprefix(_ARTICLE)
     people = of_whom(word, language)
     stem: str = people[0] if people else stemmers[language].stemWord(word)
     # Accents are often left out where people chat; the stemmer needs them, the index does not.
@@ -192,6 +204,8 @@ def _terms_of(piece: str, latin: str, keep_stopwords: bool) -> tuple[str, ...]:
     if _is_run(piece):
         return tuple(_ngrams(piece))
     language = _language_of(piece, latin)
+    if language == "arabic":
+        piece = piece.translate(_ARABIC)
     listed = frozenset() if keep_stopwords else _STOPWORDS.get(language, frozenset())
     bare = _bare(piece, language) if "'" in piece else piece
     return () if piece in listed or bare in listed else (_stem(bare, language),)

@@ -82,6 +82,9 @@ def test_a_language_is_told_by_a_count_of_votes_or_without() -> None:
         ("İzmir'de çok güzel bir gün ve sen", "İZMİR çok güzel ve bir şey"),
         ("हिन्दी की किताब", "हिन्दी में लिखा"),
         ("كِتَاب", "كتاب"),
+        ("\u06a9\u062a\u0627\u0628", "كتاب"),
+        ("عل\u06cc", "علي"),
+        ("القطة", "قطة"),
         ("שָׁלוֹם", "שלום"),
         ("naïve", "naive"),
     ],
@@ -93,6 +96,15 @@ def test_two_spellings_share_a_term(one: str, other: str) -> None:
 def test_words_keep_their_vowel_signs() -> None:
     assert words("हिन्दी की किताब") == ["हिन्दी", "की", "किताब"]
     assert words("தமிழ் மொழி") == ["தமிழ்", "மொழி"]
+
+
+def test_a_persian_word_is_found_with_an_ending_and_without() -> None:
+    with MemoryBank.open() as bank:
+        for number, said in enumerate(("اسم گربه\u200cام یاسمن است", "پارسال به شیراز رفتم", "کتاب\u200cها را خواندم")):
+            bank.remember(("me",), [{"role": "user", "content": said}], session=str(number), close=True)
+        asked = {"گربه کجاست؟": "یاسمن", "کدام کتاب؟": "خواندم"}
+        found = {question: bank.recall(("me",), question, only_relevant=True).text for question in asked}
+    assert all(word in found[question] for question, word in asked.items()), found
 
 
 def test_words_are_as_written() -> None:
