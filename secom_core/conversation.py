@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 
 from .errors import InvalidInput, InvalidScope, shorten
 from .text.brief import brief
+from .text.written_calls import is_written_call
 from .times import on_clocks, untold
 
 Scope = tuple[str, ...]
@@ -125,6 +126,11 @@ class Message:
         return label
 
     @property
+    def says_anything(self) -> bool:
+        """Whether it has words, and they are no call of a tool that a model wrote down in the place of an answer."""
+        return bool(self.text.strip()) and not (self.role == "assistant" and is_written_call(self.text))
+
+    @property
     def line(self) -> str:
         """The message as it is shown: ``"Ann: Hello"``."""
         label = self.shown_label
@@ -166,8 +172,8 @@ class Turn:
 
     @property
     def shown_lines(self) -> list[str]:
-        """The messages as they are shown; a reply that was cut off before its first word is not."""
-        return [message.line for message in self.messages if message.text.strip()] or [self.messages[0].line]
+        """The messages as they are shown, without those that say nothing, as a reply cut off before its first word."""
+        return [message.line for message in self.messages if message.says_anything] or [self.messages[0].line]
 
     @property
     def content(self) -> str:

@@ -67,7 +67,7 @@ class _BudgetPacker:
         budget = most = MOST_TOKENS if token_budget is None else token_budget
         hits, fitting = list[Hit](), None
         counter = cache(counter)
-        candidates = [each for each in candidates if each.turn.messages[0].text.strip() or _says_anything(each.turn)]
+        candidates = [each for each in candidates if each.turn.messages[0].says_anything or _says_anything(each.turn)]
         choose = self._choose if token_budget is not None else _best_in_order
         candidates = self._in_order(candidates, counter) if token_budget is not None else candidates
         for tried in range(1, _PACKED_AGAIN + 1):
@@ -230,8 +230,8 @@ def _best_memories(candidates: Sequence[Candidate], k: int | None, room: Room) -
 
 
 def _says_anything(turn: Turn) -> bool:
-    """Whether any of its messages has words: of one without, there is nothing to show."""
-    return any(message.text.strip() for message in turn.messages)
+    """Whether any of its messages says anything: of one without, there is nothing to show."""
+    return any(message.says_anything for message in turn.messages)
 
 
 def _tokens_of(hit: Hit, counter: TokenCounter) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Final
 
 from .wording import folded_case, is_signed, signs, wording
+from .written_calls import is_written_call
 
 _NON_ANSWER: Final = wording(
     r"""
@@ -35,7 +36,9 @@ _NON_ANSWER_LENGTH: Final = 400
 
 
 def is_non_answer(text: str) -> bool:
-    """Whether a reply says that it knows nothing."""
+    """Whether a reply says that it knows nothing, or is a call of a tool that was never called."""
+    if is_written_call(text):
+        return True
     if len(text) > _NON_ANSWER_LENGTH or not is_signed(folded_case(text), _NON_ANSWER_SIGNS):
         return False
     return _NON_ANSWER.search(text) is not None
