@@ -18,13 +18,15 @@ _WITHIN: Final = ("tool_calls", "function_call", "tool_call", "function")
 _NAME: Final = re.compile(r"[\w.:-]+")
 _WRAPPING: Final = regex(r"```[\w-]*|</?[^<>\n]{1,40}>|\[/?[A-Z]+(?:_[A-Z]+)*\]")
 """Fences of code, tags such as ``<tool_call>``, and marks such as ``[TOOL_CALLS]``."""
-_BETWEEN: Final = re.compile(r"[\s,;]*")
+_BETWEEN: Final = re.compile(r"[\s,;}]*")
+_DOUBLED: Final = "{{"
+"""How Qwen2.5-Coder begins such an object: its template shows it with each outer brace twice."""
 _TAGGED: Final = regex(r"<function=[\w.:-]+>\s*\{.*", re.DOTALL)
 _IN_CODE: Final = regex(
     r"\s*```tool_code\b(?:(?!```).)*(?:```\s*)?|\s*\[\s*[\w.]+\((?:\s*\w+\s*=.*)?\)\s*\]\s*", re.DOTALL
 )
 _BROKEN_OFF: Final = regex(
-    rf"""\{{\s*"(?:{"|".join(sorted(_NAMES))})"\s*:\s*"[\w.:-]+"\s*,\s*"(?:{"|".join(sorted(_ARGUMENTS))})"\s*:"""
+    rf"""\{{+\s*"(?:{"|".join(sorted(_NAMES))})"\s*:\s*"[\w.:-]+"\s*,\s*"(?:{"|".join(sorted(_ARGUMENTS))})"\s*:"""
 )
 _OPENINGS: Final = ("{", "[", "`", "<")
 _LONGEST: Final = 8000
@@ -51,6 +53,7 @@ def _objects(text: str) -> Iterator[Any]:
     """The objects of JSON in a text, one after the other; nothing in the place of what is none."""
     place = 0
     while place < len(text):
+        place += text.startswith(_DOUBLED, place)
         try:
             found, place = _object_at(text, place)
         except (ValueError, RecursionError):

@@ -16,6 +16,8 @@ WRITTEN = {
     "two fences": f"```json\n  {CALL}\n  ```\n```json\n  {CALL}\n  ```",
     "two lines": f"{CALL}\n{CALL}",
     "a list": f"[{CALL}, {CALL}]",
+    "doubled braces, as Qwen2.5-Coder writes them": f"{{{CALL}}}\n{{{CALL}}}\n```\n\n\n",
+    "doubled and broken off": f'{{{CALL}}}\n{{{{"name": "read_memory", "arguments": {{"memory_id": "2026-11',
     "tags": f"<tool_call>\n{CALL}\n</tool_call>",
     "other tags": f"<tools>\n{CALL}\n</tools>",
     "a mark": f"[TOOL_CALLS][{CALL}]",
