@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.named import id_meant
 from secom_core.bank.said_again import forget_said
 from secom_core.context.reading import with_ids
 from secom_core.conversation import NOTE, Message, Scope
@@ -25,13 +26,9 @@ def missing(action: str, text: str | None, memory_id: str | None, allowed: Colle
     return f"{action!r} needs a memory_id." if action != "remember" and not memory_id else None
 
 
-def unknown(memory_id: str | None) -> str:
-    """What the model is told of an id that no memory of the scope has."""
-    return f"There is no memory with the id {memory_id!r}. Search the memories: the result ends with their ids."
-
-
 def changed(bank: MemoryBank, scope: Scope, session: str, action: str, text: str, memory_id: str) -> str | None:
     """Do it, and report it to the model; nothing where the memory is not there."""
+    memory_id = id_meant(bank, scope, memory_id) if action != "remember" else ""
     if action == "forget":
         gone = forget_said(bank, scope, [memory_id])
         return f"Forgot {memory_id}.{gone.more}" if gone.turns else None
@@ -47,6 +44,7 @@ def changed(bank: MemoryBank, scope: Scope, session: str, action: str, text: str
 
 def marked(bank: MemoryBank, scope: Scope, action: str, memory_id: str) -> str | None:
     """Mark a memory, and report it to the model; nothing where it is not there."""
+    memory_id = id_meant(bank, scope, memory_id)
     if not bank.turns(scope, turn_ids=[memory_id]):
         return None
     marks = {"retract": bank.corrections.retract, "pin": bank.corrections.pin, "unpin": bank.corrections.unpin}

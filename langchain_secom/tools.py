@@ -15,6 +15,7 @@ from pydantic import Field
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.bank.asked_now import recalled
 from secom_core.bank.checks import check_some, check_text
+from secom_core.bank.named import id_meant, unknown_id
 from secom_core.context.block import counter_with, shown_with
 from secom_core.context.reading import part_of, why_empty
 from secom_core.conversation import Scope
@@ -26,7 +27,7 @@ from .identity import Identity, check_key
 from .known_messages import ThreadOptions, ids_in_prompt
 from .recall_options import recall_options
 from .scopes import ScopePart
-from .tool_actions import changed, marked, missing, result, unknown
+from .tool_actions import changed, marked, missing, result
 
 try:
     from langchain.tools import ToolRuntime
@@ -260,9 +261,9 @@ def create_read_memory_tool(
 
 
 def _piece(bank: MemoryBank, scope: Scope, memory_id: str, start: int, tokens: int) -> str:
-    turns = bank.turns(scope, turn_ids=[memory_id])
+    turns = bank.turns(scope, turn_ids=[id_meant(bank, scope, memory_id)])
     if not turns:
-        raise InvalidInput(unknown(memory_id))
+        raise InvalidInput(unknown_id(memory_id))
     part, _ = part_of(turns[0], start, tokens, counter_with(bank.layers, bank.token_counter))
     return bank.corrections.lines_under(scope, turns[0].id) + shown_with(bank.layers, part)
 
@@ -313,7 +314,7 @@ def create_manage_memory_tool(
         if wrong:
             return caller.reply(wrong, failed=True)
         done = changed(bank, scope, session, action, text or "", memory_id or "")
-        return caller.reply(done or unknown(memory_id), failed=done is None)
+        return caller.reply(done or unknown_id(memory_id or ""), failed=done is None)
 
     async def amanage(
         action: Annotated[Literal["remember", "correct", "forget"], Field(description="What to do.")],
@@ -367,7 +368,7 @@ def create_mark_memory_tool(
         if action not in allowed:
             return caller.reply(f"{action!r} is not allowed here.", failed=True)
         done = marked(bank, scope, action, memory_id)
-        return caller.reply(done or unknown(memory_id), failed=done is None)
+        return caller.reply(done or unknown_id(memory_id), failed=done is None)
 
     async def amark(
         action: Annotated[Literal["retract", "pin", "unpin"], Field(description="What to do.")],

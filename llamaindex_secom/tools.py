@@ -20,10 +20,11 @@ from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.bank.checks import check_choice, check_count, check_some, check_text
+from secom_core.bank.named import id_meant, unknown_id
 from secom_core.bank.said_again import forget_said
 from secom_core.context.block import counter_with, render, shown_with
 from secom_core.context.packing import MOST_TOKENS
-from secom_core.context.reading import part_of, why_empty
+from secom_core.context.reading import IN_PART, part_of, why_empty
 from secom_core.context.replacing import IN_THE_PROMPT, in_the_prompt, with_numbers
 from secom_core.conversation import NOTE, Message, Scope, check_scope
 from secom_core.errors import InvalidInput, InvalidScope, shorten
@@ -42,7 +43,6 @@ NOTES: Final = "notes"
 Action = Literal["search", "read", "remember", "correct", "forget", "retract", "pin", "unpin"]
 
 _UNREACHABLE: Final = "Memory cannot be reached at the moment."
-_IN_PART: Final = " (in part)"
 _FLAWS: Final = {
     "missing": "it is missing",
     "extra_forbidden": "there is no such argument",
@@ -129,16 +129,14 @@ class _Tools:
         ]
         cut = {each.turn.id for hit in hits for each in hit.excerpts}
         ids = "; ".join(
-            f"[{number + shift}] {', '.join(f'{turn}{_IN_PART if turn in cut else str()}' for turn in turns)}"
+            f"[{number + shift}] {', '.join(f'{turn}{IN_PART if turn in cut else str()}' for turn in turns)}"
             for number, turns in recall.turns_in(scope).items()
         )
         block = shown_with(bank.layers, render(hits, sections))
         return escape_braces(f"{block}\n\nmemory_id: {ids}" if ids else block)
 
     def read(self, place: _Place, memory_id: str, start: int) -> str:
-        turns = place.bank.turns(place.scope, turn_ids=[memory_id])
-        if not turns:
-            raise InvalidInput(_unknown(memory_id))
+        turns = place.bank.turns(place.scope, turn_ids=[_there(place, memory_id)])
         room, layers = self.options.token_budget or MOST_TOKENS, place.bank.layers
         counter = counter_with(layers, place.bank.token_counter)
         part, _ = part_of(turns[0], start, room, counter)
@@ -149,29 +147,28 @@ class _Tools:
         return f"Remembered, as {self._new_turn(place, text)}."
 
     def correct(self, place: _Place, memory_id: str, text: str) -> str:
-        _check_there(place, memory_id)
+        memory_id = _there(place, memory_id)
         newer = place.bank.correct(place.scope, memory_id, text, by="assistant")
         return f"Corrected: {memory_id} is now {newer}."
 
     def retract(self, place: _Place, memory_id: str) -> str:
-        _check_there(place, memory_id)
+        memory_id = _there(place, memory_id)
         place.bank.corrections.retract(place.scope, memory_id)
         return f"Retracted {memory_id}."
 
     def pin(self, place: _Place, memory_id: str) -> str:
-        _check_there(place, memory_id)
+        memory_id = _there(place, memory_id)
         place.bank.corrections.pin(place.scope, memory_id)
         return f"Pinned {memory_id}."
 
     def unpin(self, place: _Place, memory_id: str) -> str:
-        _check_there(place, memory_id)
+        memory_id = _there(place, memory_id)
         place.bank.corrections.unpin(place.scope, memory_id)
         return f"Unpinned {memory_id}."
 
     def forget(self, place: _Place, memory_id: str) -> str:
+        memory_id = _there(place, memory_id)
         gone = forget_said(place.bank, place.scope, [memory_id])
-        if not gone.turns:
-            raise InvalidInput(_unknown(memory_id))
         return f"Forgot {memory_id}.{gone.more}"
 
     def _new_turn(self, place: _Place, text: str) -> str:
@@ -362,13 +359,12 @@ async def _place_of(ctx: Context, name: str) -> _Place:
     return _Place(memory.bank, memory.scope, turn, said, memory.session, where, also, asked_at(seen))
 
 
-def _check_there(place: _Place, memory_id: str) -> None:
-    if not place.bank.turns(place.scope, turn_ids=[memory_id]):
-        raise InvalidInput(_unknown(memory_id))
-
-
-def _unknown(memory_id: str) -> str:
-    return f"there is no memory with the id {memory_id!r}; search_memory tells the ids"
+def _there(place: _Place, memory_id: str) -> str:
+    """The id of the memory that the model names."""
+    meant = id_meant(place.bank, place.scope, memory_id)
+    if not place.bank.turns(place.scope, turn_ids=[meant]):
+        raise InvalidInput(unknown_id(memory_id))
+    return meant
 
 
 def _query_turn(memory: SecomMemory) -> frozenset[str]:

@@ -13,6 +13,9 @@ from ..memory import Passage, Recall, RecallOptions, excerpt
 from ..protocols import TokenCounter
 from .lines import CLOSE, OPEN, day_of, quoted_turn
 
+IN_PART: Final = " (in part)"
+"""What stands behind the id of a turn that is shown in part."""
+
 _LEAST: Final = 0.8
 """What share of a part is kept at least where it is cut back to the end of a sentence or word."""
 
@@ -56,7 +59,7 @@ def with_ids(recall: Recall, scope: Scope) -> str:
     """
     in_part = {each.turn.id for hit in recall.hits for each in hit.excerpts}
     ids = "; ".join(
-        f"[{number}] {', '.join(f'{each} (in part)' if each in in_part else each for each in turn_ids)}"
+        f"[{number}] {', '.join(f'{each}{IN_PART}' if each in in_part else each for each in turn_ids)}"
         for number, turn_ids in recall.turns_in(scope).items()
     )
     return f"{recall.text}\n\nmemory_id: {ids}" if ids else recall.text

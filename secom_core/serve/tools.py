@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, Field
 
 from ..bank import BackgroundWriter, MemoryBank
 from ..bank.asked_now import answered_now
+from ..bank.named import id_meant
 from ..bank.said_again import forget_said
 from ..context.block import counter_with, shown_with
 from ..context.lines import CLOSE, OPEN, day_of, one_line, quoted_turn
@@ -129,24 +130,27 @@ def _remember(writer: BackgroundWriter, grant: Grant, call: Remember) -> str:
 
 def _read_the_rest(writer: BackgroundWriter, grant: Grant, call: ReadTheRest) -> str:
     bank, scope = writer.bank, grant.scope
-    operations.check_there(bank, scope, [call.memory_id])
-    [turn, *_] = bank.turns(scope, turn_ids=[call.memory_id])
+    memory_id = id_meant(bank, scope, call.memory_id)
+    operations.check_there(bank, scope, [memory_id])
+    [turn, *_] = bank.turns(scope, turn_ids=[memory_id])
     part, _ = part_of(turn, call.start, _USUAL_TOKENS, counter_with(bank.layers, bank.token_counter))
     return bank.corrections.lines_under(scope, turn.id) + shown_with(bank.layers, part)
 
 
 def _correct(writer: BackgroundWriter, grant: Grant, call: Correct) -> str:
-    asked = requests.Correct(turn_id=call.memory_id, text=call.text)
+    memory_id = id_meant(writer.bank, grant.scope, call.memory_id)
+    asked = requests.Correct(turn_id=memory_id, text=call.text)
     done = operations.correct(writer.bank, grant, asked, by="assistant")
     now = done["turn_id"]
-    return f"Corrected: {call.memory_id} is now {now}." if now else f"Marked as not true: {call.memory_id}."
+    return f"Corrected: {memory_id} is now {now}." if now else f"Marked as not true: {memory_id}."
 
 
 def _forget(writer: BackgroundWriter, grant: Grant, call: Forget) -> str:
     operations.check_writes(grant)
-    operations.check_there(writer.bank, grant.scope, call.memory_ids)
-    gone = forget_said(writer.bank, grant.scope, call.memory_ids)
-    return f"Forgot {gone.turns} of {len(call.memory_ids)}.{gone.more}"
+    ids = list(dict.fromkeys(id_meant(writer.bank, grant.scope, each) for each in call.memory_ids))
+    operations.check_there(writer.bank, grant.scope, ids)
+    gone = forget_said(writer.bank, grant.scope, ids)
+    return f"Forgot {gone.turns} of {len(ids)}.{gone.more}"
 
 
 def _look(writer: BackgroundWriter, grant: Grant, call: Look) -> str:

@@ -275,7 +275,7 @@ async def test_remember_correct_forget(bank: MemoryBank, how: str) -> None:
         ({"action": "forget", "memory_id": "bob-1"}, "no memory with the id 'bob-1'"),
         (
             {"action": "correct", "memory_id": "bob-1", "text": "x"},
-            "no memory with the id 'bob-1'. Search the memories",
+            "no memory with the id 'bob-1'. Copy one from",
         ),
         ({"action": "forget"}, "needs a memory_id"),
         ({"action": "correct", "memory_id": "ann-1"}, "needs text"),
@@ -415,7 +415,7 @@ async def test_an_agent_searches_and_reads_on(told: MemoryBank, how: str) -> Non
     assert "story (in part)" in found.text
     assert "assistant: […] " not in whole.text.partition("Day 1:")[0]
     assert "Day 20:" in whole.text
-    next_step = "Search the memories: the result ends with their ids."
+    next_step = "Copy one from the last line of a search's result."
     assert (foreign.status, foreign.text) == ("error", f"There is no memory with the id 'bob-1'. {next_step}")
     assert whole.additional_kwargs["lc_source"] == "secom"
 

@@ -320,7 +320,7 @@ def test_reading_takes_the_id_of_any_message_of_a_turn_and_nothing_beyond_the_sc
     read = tools["read_memory"]
     assert "user: My cat is called Tuna [3].\nassistant: How nice!\n" in str(read.call(memory_id="ann-2"))
     assert "{ context_str }" in str(read.call(memory_id="ann-1"))
-    with pytest.raises(InvalidInput, match="there is no memory with the id 'bob-1'; search_memory tells the ids"):
+    with pytest.raises(InvalidInput, match="There is no memory with the id 'bob-1'. Copy one from the last line"):
         read.call(memory_id="bob-1")
     assert "Ivo" in str(memory_tools(bank, scope=BOB, actions=["read"])[0].call(memory_id="bob-1"))
 
@@ -390,7 +390,7 @@ async def test_an_agent_searches_corrects_and_forgets(
     assert ("My violin teacher is Lea now." in prompts[1].split("<memories>")[1]) is bound, "no answer to itself"
     assert "Corrected: ann-1 is now" in prompts[2]
     assert "Forgot ann-2." in prompts[3]
-    assert "there is no memory with the id 'bob-1'" in prompts[4]
+    assert "There is no memory with the id 'bob-1'" in prompts[4]
     assert "scope: there is no such argument" in prompts[5]
     assert not any("Ivo" in prompt for prompt in prompts)
     [mark] = bank.corrections.marks(ANN)
