@@ -1,4 +1,4 @@
-"""Memories that a model names by their ids, also where it copies these with what stands around them, as small ones do."""
+"""Memories that a model names by their ids, also where it copies these with what stands around them."""
 
 from __future__ import annotations
 
