@@ -44,6 +44,7 @@ What they do not hold any more was forgotten, unless the epoch is still the same
 
 
 _OF_SERVER: Final = "langgraph_request_id"
+_NAMESPACE: Final = "checkpoint_ns"
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class AgentTurn:
 
     Args:
         question_id: the id of the message that it answers.
+        began_id: the id of the message that it began with, where a tool has added another one of a user since.
         session: the conversation.
         scope: whose memory it is.
         also: other scopes that the run names, which are searched too.
@@ -82,6 +84,7 @@ class AgentTurn:
     inner: bool = False
     writes: bool = False
     epoch: tuple[int, int] | None = None
+    began_id: str | None = None
     readings: Readings = field(default_factory=Readings, compare=False, repr=False)
 
     def reading(self, options: ThreadOptions) -> ThreadOptions:
@@ -193,9 +196,13 @@ def _is_for_one_run() -> bool:
 
 
 def is_subagent(runtime: Runtime[Any]) -> bool:
-    """Whether the agent runs inside another one's tool; an agent that is a node of a graph does not."""
+    """Whether the agent runs inside another one's tool; an agent that is a node of a graph does not.
+
+    A tool may give the agent a thread of its own. Then only the metadata, which it inherits, tells where it was called.
+    """
     outer = runtime.execution_info.checkpoint_ns.split("|")[:-1] if runtime.execution_info is not None else []
-    return any(node.startswith("tools:") for node in outer)
+    called_in = str(ensure_config()["metadata"].get(_NAMESPACE) or "").split("|")
+    return any(node.startswith("tools:") for node in (*outer, *called_in))
 
 
 def is_inner(runtime: Runtime[Any]) -> bool:

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 _MEDIA: Final = frozenset({"image", "audio", "video", "file"})
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
+_REFUSAL: Final = "refusal"
 _PROVIDERS: Final = {"image_url": "image", "input_image": "image", "input_audio": "audio", "input_file": "file"}
 """Kinds of blocks that LangChain passes on to a provider as they are."""
 
@@ -27,7 +28,7 @@ def own_words(message: BaseMessage) -> str:
         text = "\n".join(filter(None, _runs(message.content)))
     else:
         text = "\n".join(filter(None, map(_text, message.content)))
-    return text or _transcript(message)
+    return text or _said_elsewhere(message)
 
 
 def _runs(content: Sequence[Any]) -> Iterator[str]:
@@ -43,13 +44,16 @@ def _id(block: Any) -> Any:
 
 def _text(block: Any) -> str | None:
     if isinstance(block, Mapping):
-        block = block.get("text") if block.get("type") in _TEXTS else None
+        kind = block.get("type")
+        block = block.get("text") if kind in _TEXTS else block.get(_REFUSAL) if kind == _REFUSAL else None
     return block if isinstance(block, str) else None
 
 
-def _transcript(message: BaseMessage) -> str:
-    audio = message.additional_kwargs.get("audio") if isinstance(message, AIMessage) else None
-    return str(audio.get("transcript") or "") if isinstance(audio, Mapping) else ""
+def _said_elsewhere(message: BaseMessage) -> str:
+    """What an answer without text says: what was spoken, or why the model refuses."""
+    about = message.additional_kwargs if isinstance(message, AIMessage) else {}
+    audio = about.get("audio")
+    return str((audio.get("transcript") if isinstance(audio, Mapping) else None) or about.get(_REFUSAL) or "")
 
 
 def words_of(block: Mapping[str, Any]) -> Iterator[str]:

@@ -34,7 +34,7 @@ from secom_core.memory import Hit, Memory, Passage, Section
 from secom_core.text.tool_texts import result, shortened
 
 from .attachments import own_words, words_of
-from .notices import REVIEWER, edited_call, is_handoff, is_notice, reviewers_words
+from .notices import REVIEWER, edited_call, is_handoff, is_notice, is_persons, reviewers_words
 from .times import time_of
 
 Tools = Literal["brief", "omit"]
@@ -103,12 +103,13 @@ def _converted(message: BaseMessage) -> Message:
     role = _role(message)
     text = without_recalled(text_of(message))
     refused = reviewers_words(text) if role == "tool" else None
+    by_person = refused is not None or (isinstance(message, ToolMessage) and is_persons(message))
     if role == "tool":
-        text = _result(refused or text)
+        text = refused or (text if by_person else _result(text))
     return Message(
         "\n".join(filter(None, [text, *map(_call, getattr(message, "tool_calls", ()))])),
         role=role,
-        speaker=REVIEWER if refused else message.name or None,
+        speaker=REVIEWER if by_person else message.name or None,
         id=message.id or None,
         at=time_of(message),
         metadata=_metadata(message),

@@ -144,7 +144,7 @@ def new_messages(
     resent = {known_by for message, (_, known_by) in told if message.id not in here}
     again = {key for message, key in told if message.id in here}
     keys = zip(named[:start], _with_what_was_before(words[:start]), strict=True)
-    known = [place for place, (each, key) in enumerate(keys) if each.id in ids or key[1] in resent or key in again]
+    known = [place for place, is_known in enumerate(_are_known(keys, ids, resent, again)) if is_known]
     held = [place for place in range(start, len(named)) if named[place].id in ids]
     first = start if held else known[-1] + 1 if known else 0
     alone = _answers_to_deleted(named, mine)
@@ -157,6 +157,28 @@ def new_messages(
     earlier = zip(named[:question], messages[:question], strict=True)
     own = {each.id: message.id for each, message in earlier if message.id and message.at is None}
     return _dated(new, {str(each.id): str(own[each.id]) for each in new if each.id in own}, times)
+
+
+def _are_known(
+    keys: Iterable[tuple[Message, tuple[str, tuple[str, str]]]],
+    ids: Collection[str | None],
+    resent: Collection[tuple[str, str]],
+    again: Collection[tuple[str, tuple[str, str]]],
+) -> Iterator[bool]:
+    """Whether each message of earlier turns is stored: under its id, or as another whose words a caller sent again.
+
+    An answer to what is stored under an id of its own was not sent again with it, unless it stands there twice: an
+    agent may say the same word for word, such as before a call that waits for approval.
+    """
+    is_asked, given = False, set[tuple[str, tuple[str, str]]]()
+    for message, key in keys:
+        is_stored = message.id in ids
+        if message.role == "user":
+            is_asked, given = is_stored, set()
+        elif is_stored:
+            given.add(key)
+        is_copy = key in again and (message.role == "user" or not is_asked or key in given)
+        yield is_stored or key[1] in resent or is_copy
 
 
 def handed_on(bank: MemoryBank, scope: Scope, session: str, named: Sequence[Message]) -> set[str]:
@@ -251,7 +273,7 @@ def _said_once(thread: Iterable[BaseMessage], has_ended: Callable[[HumanMessage]
     """
     waiting: HumanMessage | None = None
     for message in thread:
-        if isinstance(message, HumanMessage) and not is_summary(message):
+        if isinstance(message, HumanMessage) and not is_summary(message) and not is_notice(message):
             if waiting is not None and text_of(message) == text_of(waiting):
                 continue
             waiting = message

@@ -14,6 +14,7 @@ from secom_core.text.kept import KEPT, Kept
 
 from .attachments import own_words
 from .convert import text_of, without_recalled
+from .notices import is_notice
 
 CONVERSATION: Final = "chat-[0-9a-f]{32}"
 """How the names look that `conversation_name` gives, as a regular expression."""
@@ -77,7 +78,7 @@ def is_summary(message: BaseMessage) -> bool:
 
 
 def _is_users(message: BaseMessage) -> bool:
-    return isinstance(message, HumanMessage) and not is_summary(message)
+    return isinstance(message, HumanMessage) and not is_summary(message) and not is_notice(message)
 
 
 def earlier_turns(thread: Iterable[BaseMessage]) -> list[list[BaseMessage]]:

@@ -311,9 +311,10 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         """The current turn; without a recall where one is wanted."""
         turn = self._turn(cast("Any", request.state), request.runtime)
         question = latest_question(request.state["messages"])
-        seen = turn.seen.updated(request.state["messages"], question.id if question else turn.question_id)
+        began_id = turn.began_id or turn.question_id or (question.id if question else None)
+        seen = turn.seen.updated(request.state["messages"], began_id)
         # What has to fit a schema cannot hold citations.
-        turn = replace(turn, seen=seen, cites=self._cite and request.response_format is None)
+        turn = replace(turn, seen=seen, began_id=began_id, cites=self._cite and request.response_format is None)
         if turn.recall is not None and (question is None or question.id == turn.question_id):
             return turn
         query = query_of(question)

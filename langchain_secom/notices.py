@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 _IN_PLACE_OF_AN_ANSWER: Final = re.compile(
     r"Model call limits exceeded: "
@@ -21,6 +22,8 @@ _IN_PLACE_OF_A_RESULT: Final = re.compile(
     r"|Tool call \S+ with id \S+ (could not be executed|did not complete) - "
     r"|Error: .*\n Please fix your mistakes\.\Z"
     r"|Error (invoking|executing) tool '[^']+' with kwargs .*\n Please fix the error and try again\.\Z"
+    r"|The tool call `[^`]*` was blocked because it was classified as risky \(probability: "
+    r"|Error: The `write_todos` tool should never be called multiple times in parallel\. "
     r"|Error: \S+ is not a valid tool, try one of \[[^\]]*\]\.\Z"
     r"|Tool '[^']+' failed after \d+ attempts? with .*\. Please try again\.\Z",
     re.S,
@@ -35,6 +38,8 @@ _EDITED: Final = re.compile(
 _HANDED_OVER: Final = re.compile(r"Successfully transferred (?P<back>back )?to (?P<agent>.+)")
 _HANDED_BACK: Final = "__is_handoff_back"
 _HANDED_TO: Final = "__handoff_destination"
+_FRAMES: Final = "read_file_media_result"
+"""Marks the message by which a tool of deepagents shows the model what a video holds."""
 
 REVIEWER: Final = "reviewer"
 """The speaker of what a person says who refuses a call of a tool."""
@@ -47,6 +52,8 @@ def is_notice(message: BaseMessage) -> bool:
     """
     if message.response_metadata.get(_HANDED_BACK):
         return True
+    if isinstance(message, HumanMessage):
+        return bool(message.additional_kwargs.get(_FRAMES))
     if isinstance(message, ToolMessage):
         return is_handoff(message) or _IN_PLACE_OF_A_RESULT.match(str(message.text)) is not None
     if not isinstance(message, AIMessage) or message.tool_calls or _of_a_model(message):
@@ -74,6 +81,12 @@ def reviewers_words(result: str) -> str | None:
     """What a person said who refused a call of a tool, out of the tool's result; nothing in any other result."""
     found = _REVIEWED.fullmatch(result)
     return found["reason"] if found else None
+
+
+def is_persons(result: ToolMessage) -> bool:
+    """Whether a person answered in the place of a tool, as LangChain notes of it."""
+    about = result.additional_kwargs.get("lc_data")
+    return isinstance(about, Mapping) and about.get("decision") == "respond"
 
 
 def edited_call(result: str) -> tuple[dict[str, Any], str] | None:

@@ -10,9 +10,11 @@ from .patterns import regex
 _LONGEST: Final = 500
 """Of how many characters such a text is at most: half of them of its end."""
 
-_IDS_FOUND: Final = regex(r"(?:\s*^|(?:\\n)+)memory_id: \[\d+\] .*\Z", re.M)
-"""What a search of the memory says behind the block that it has found (`secom_core.context.reading`), also written down
-as an object with the block in it."""
+_IDS_FOUND: Final = regex(r"(?:^|\\n)memory_id: \[\d+\] ", re.M)
+"""Where the last line of a search of the memory begins to list the ids of what it has found, behind the block
+(`secom_core.context.reading`), also written down as an object with the block in it."""
+_NEWLINE: Final = "\\n"
+"""How an object that is written down as text shows the end of a line."""
 
 _OF_MEMORY: Final = regex(
     r"Nothing about this is remembered\.|No memory was found by these words; try others\."
@@ -38,7 +40,20 @@ def result(text: str) -> str:
     Args:
         text: the answer, without the block of recalled memories that such a search gives.
     """
-    return shortened(_IDS_FOUND.sub("", text))
+    return shortened(_without_ids(text))
+
+
+def _without_ids(text: str) -> str:
+    """The text before the ids. It takes no longer where a page is full of white space: only the last line is read."""
+    found = _IDS_FOUND.search(text, text.rfind("\n") + 1)
+    if found is None:
+        return text
+    end = found.start()
+    if not found[0].startswith(_NEWLINE):
+        return text[:end].rstrip()
+    while text.endswith(_NEWLINE, 0, end):
+        end -= len(_NEWLINE)
+    return text[:end]
 
 
 def shortened(text: str) -> str:
