@@ -53,7 +53,6 @@ class AgentTurn:
 
     Args:
         question_id: the id of the message that it answers.
-        began_id: the id of the message that it began with, where a tool has added another one of a user since.
         session: the conversation.
         scope: whose memory it is.
         also: other scopes that the run names, which are searched too.
@@ -68,6 +67,7 @@ class AgentTurn:
             thread's messages, and does not keep what its state holds.
         writes: whether what is said in it is remembered.
         epoch: the scope's epoch when the run began; nothing where nothing was remembered of it yet.
+        began_id: the id of the message that it began with; a tool may have added another one of a user since.
         readings: what was made of the thread's messages in this turn, which are asked for several times.
     """
 
@@ -86,6 +86,19 @@ class AgentTurn:
     epoch: tuple[int, int] | None = None
     began_id: str | None = None
     readings: Readings = field(default_factory=Readings, compare=False, repr=False)
+
+    def going_on(self, thread: Sequence[BaseMessage], question_id: str | None) -> AgentTurn:
+        """The turn with its messages so far, as the model is called.
+
+        Args:
+            thread: the thread's messages.
+            question_id: the id of the user's latest message.
+        """
+        began_id = self.began_id or question_id
+        seen = self.seen.updated(thread, began_id)
+        if all(each.id != began_id for each in (*seen.messages, *seen.replaced)):  # another stands in its place
+            began_id, seen = question_id, self.seen.updated(thread, question_id)
+        return replace(self, began_id=began_id, seen=seen)
 
     def reading(self, options: ThreadOptions) -> ThreadOptions:
         """The options with which the turn reads its thread."""

@@ -295,7 +295,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         session = session_of(self._identity, self._session_key, state["messages"], runtime)
         scope, also = self._identity.scopes(runtime.context)
         held = held_in(state.get(self._thread_key, {}), scope) if is_checkpointed() else None
-        return AgentTurn(question_id, session, scope, also, held, inner=is_inner(runtime))
+        return AgentTurn(question_id, session, scope, also, held, inner=is_inner(runtime), began_id=question_id)
 
     def _known_turn(self, state: Any) -> AgentTurn | None:
         use = state.get(self._key)
@@ -311,10 +311,9 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         """The current turn; without a recall where one is wanted."""
         turn = self._turn(cast("Any", request.state), request.runtime)
         question = latest_question(request.state["messages"])
-        began_id = turn.began_id or turn.question_id or (question.id if question else None)
-        seen = turn.seen.updated(request.state["messages"], began_id)
+        turn = turn.going_on(request.state["messages"], question.id if question else turn.question_id)
         # What has to fit a schema cannot hold citations.
-        turn = replace(turn, seen=seen, began_id=began_id, cites=self._cite and request.response_format is None)
+        turn = replace(turn, cites=self._cite and request.response_format is None)
         if turn.recall is not None and (question is None or question.id == turn.question_id):
             return turn
         query = query_of(question)

@@ -219,7 +219,7 @@ class ThreadMemory:
         messages: Sequence[BaseMessage],
         times: Callable[[Collection[str]], Mapping[str, datetime]],
     ) -> list[Message]:
-        about: dict[str, Any] = {"question_id": turn.began_id or turn.question_id, "ended": turn.ended}
+        about: dict[str, Any] = {"question_id": turn.began_id, "ended": turn.ended}
         thread = turn.seen.with_replaced(messages)
         about |= {
             "mine": [*turn.mine, *(self._taken_in(turn, thread) if turn.inner else ())],

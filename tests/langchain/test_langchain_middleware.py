@@ -30,9 +30,11 @@ from langchain.agents.middleware import (
     SummarizationMiddleware,
 )
 from langchain.agents.structured_output import ProviderStrategy
+from langchain.tools import ToolRuntime
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage
+from langchain_core.language_models.fake_chat_models import FakeMessagesListChatModel
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -310,6 +312,57 @@ async def test_what_is_said_while_the_agent_works_is_recalled_for(bank: MemoryBa
     assert FACT in first
     assert "tiles are green" in second
     assert [text for role, text in stored(bank) if role == "user"] == [QUESTION, "What colour are the kitchen tiles?"]
+
+
+def taking_screenshots(**marks: Any) -> Any:
+    """A tool that shows the model a picture, which many models take in messages of users only."""
+
+    @tool
+    def screenshot(runtime: ToolRuntime) -> Command[Any]:
+        """Take a screenshot."""
+        shown: Any = [
+            {"type": "text", "text": "The page:"},
+            {"type": "image", "base64": "AA==", "mime_type": "image/png"},
+        ]
+        taken = ToolMessage("taken", tool_call_id=runtime.tool_call_id)
+        return Command(update={"messages": [taken, HumanMessage(shown, additional_kwargs=marks)]})
+
+    return screenshot
+
+
+def looks(text: str, number: int = 1) -> Answer:
+    return Answer(text, (ToolCall("screenshot", {}, id=f"look-{number}"),))
+
+
+@pytest.mark.slow
+def test_what_is_said_before_a_screenshot_is_remembered_each_time(bank: MemoryBank) -> None:
+    with ScriptedServer([looks("I look."), "All green."] * 2) as server:
+        memory = SecomMiddleware(bank, write="inline")
+        agent = agent_of(server, memory, tools=[taking_screenshots()], checkpointer=InMemorySaver())
+        for _ in range(2):
+            agent.invoke(asks("Check the page."), as_ann)
+    answers = [text for role, text in stored(bank) if role == "assistant"]
+    assert answers == ["I look.\n[calls screenshot({})]", "All green."] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "mark", [{"lc_source": "screenshot"}, {"read_file_media_result": True}], ids=["ours", "deepagents"]
+)
+def test_pictures_of_a_tool_that_are_marked_are_nobodys_words(bank: MemoryBank, mark: Any) -> None:
+    with ScriptedServer([looks("I look."), "In the Leie."]) as server:
+        agent = agent_of(server, SecomMiddleware(bank, write="inline"), tools=[taking_screenshots(**mark)])
+        agent.invoke(asks(), as_ann)
+        first, *_, last = server.requests[1].messages
+    assert [text for role, text in stored(bank) if role == "user"] == [QUESTION]
+    assert FACT in first[1]
+    assert "The page:" in last[1]
+    assert "<memories>" not in last[1]
+
+
+def test_the_mark_of_deepagents_is_its_own() -> None:
+    filesystem = pytest.importorskip("deepagents.middleware.filesystem", reason="needs deepagents")
+    assert filesystem._is_read_file_media_result(HumanMessage("x", additional_kwargs={"read_file_media_result": True}))
 
 
 @pytest.mark.slow
@@ -651,6 +704,19 @@ def test_pitfall_08_of_content_only_words_are_remembered(bank: MemoryBank) -> No
     assert stored(bank) == [("user", "What is this?\n[image]"), ("assistant", "A dog.")]
 
 
+def test_pitfall_08_a_refusal_answers_the_question(bank: MemoryBank) -> None:
+    refusals = [
+        AIMessage([{"type": "refusal", "refusal": "I can't open it."}]),
+        AIMessage("", additional_kwargs={"refusal": "Nor that."}),
+    ]
+    model = FakeMessagesListChatModel(responses=list(refusals))
+    agent = create_agent(model, middleware=[SecomMiddleware(bank, write="inline")], checkpointer=InMemorySaver())
+    for text in ("How do I open his lock?", "And his safe?"):
+        agent.invoke(asks(text), as_ann)
+    turns = [[message.text for message in turn.messages] for turn in bank.turns(ANN, "friday")]
+    assert turns == [["How do I open his lock?", "I can't open it."], ["And his safe?", "Nor that."]]
+
+
 @pytest.mark.slow
 def test_pitfall_08_a_call_and_its_result_stay_together(bank: MemoryBank) -> None:
     calls = Answer(tool_calls=(ToolCall("weather", {"city": "Ghent"}, "a"), ToolCall("weather", {"city": "Rome"}, "b")))
@@ -915,6 +981,45 @@ async def test_a_turn_that_is_summed_up_again_and_again_is_remembered_whole(
     [turn] = bank.turns(ANN, "friday")
     lines = [line for city in cities for line in (f'[calls weather({{"city": "{city}"}})]', f"rain in {city}")]
     assert [message.text for message in turn.messages] == [QUESTION, *lines, "Rain everywhere."]
+
+
+@pytest.mark.slow
+@both
+@either
+async def test_a_turn_with_screenshots_that_is_summed_up_is_remembered_whole(
+    bank: MemoryBank, how: str, checkpointed: bool
+) -> None:
+    with ScriptedServer([*(looks(f"Look {number}.", number) for number in range(4)), "In the Leie."]) as server:
+        around = SecomMiddleware(bank, write="inline"), summing_up(2)
+        agent = agent_of(server, *around, tools=[taking_screenshots()], checkpointer=saver(checkpointed))
+        await run_agent(how, agent, asks(), as_ann)
+    answers = [text.partition("\n")[0] for role, text in stored(bank) if role == "assistant"]
+    assert stored(bank)[0] == ("user", QUESTION)
+    assert answers == ["Look 0.", "Look 1.", "Look 2.", "Look 3.", "In the Leie."]
+
+
+class Translator(AgentMiddleware[Any, Any, Any]):
+    """Puts another message into the place of what the user said."""
+
+    def before_model(self, state: Any, runtime: Any) -> Any:
+        last = state["messages"][-1]
+        return (
+            {"messages": [RemoveMessage(last.id), HumanMessage(QUESTION)]} if last.text == "Waar zwemt hij?" else None
+        )
+
+
+@pytest.mark.slow
+@either
+def test_a_turn_whose_question_was_replaced_is_remembered_whole(bank: MemoryBank, checkpointed: bool) -> None:
+    with ScriptedServer([CALL, CALL, CALL, "In the Leie."]) as server:
+        around = SecomMiddleware(bank, write="inline"), Translator(), summing_up(1)
+        agent = agent_of(server, *around, tools=[weather], checkpointer=saver(checkpointed))
+        agent.invoke(asks("Waar zwemt hij?"), as_ann)
+    assert stored(bank) == [
+        ("user", QUESTION),
+        *[("assistant", CALL_LINE), ("tool", "rain in Ghent")] * 3,
+        ("assistant", "In the Leie."),
+    ]
 
 
 @pytest.mark.slow
