@@ -200,7 +200,8 @@ def session_of(identity: Identity, key: str, messages: Sequence[BaseMessage], ru
         named = info.thread_id
     session = conversation_name(messages) if named in (None, "") else str(named)
     # A sub-agent shares its caller's thread, but its messages are another conversation.
-    return f"{session}/{conversation_name(messages)}" if is_subagent(runtime) else session
+    is_shared = is_subagent(runtime) and not (key == "thread_id" and _has_own_thread(runtime))
+    return f"{session}/{conversation_name(messages)}" if is_shared else session
 
 
 def _is_for_one_run() -> bool:
@@ -211,11 +212,24 @@ def _is_for_one_run() -> bool:
 def is_subagent(runtime: Runtime[Any]) -> bool:
     """Whether the agent runs inside another one's tool; an agent that is a node of a graph does not.
 
-    A tool may give the agent a thread of its own. Then only the metadata, which it inherits, tells where it was called.
+    A tool may give it a configuration of its own. Then only the metadata, which it inherits, tells where it was called.
     """
-    outer = runtime.execution_info.checkpoint_ns.split("|")[:-1] if runtime.execution_info is not None else []
-    called_in = str(ensure_config()["metadata"].get(_NAMESPACE) or "").split("|")
-    return any(node.startswith("tools:") for node in (*outer, *called_in))
+    return _is_in_tool(_outer(runtime)) or _is_in_tool(ensure_config()["metadata"].get(_NAMESPACE))
+
+
+def _outer(runtime: Runtime[Any]) -> str:
+    """The namespace of the node within which the agent runs."""
+    return runtime.execution_info.checkpoint_ns.rpartition("|")[0] if runtime.execution_info is not None else ""
+
+
+def _is_in_tool(namespace: object) -> bool:
+    return any(node.startswith("tools:") for node in str(namespace).split("|"))
+
+
+def _has_own_thread(runtime: Runtime[Any]) -> bool:
+    """Whether a tool that gave the agent a configuration of its own named another thread there."""
+    info, of_caller = runtime.execution_info, ensure_config()["metadata"].get("thread_id")
+    return not _is_in_tool(_outer(runtime)) and info is not None and str(info.thread_id) != str(of_caller)
 
 
 def is_inner(runtime: Runtime[Any]) -> bool:

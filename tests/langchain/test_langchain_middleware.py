@@ -10,7 +10,9 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -836,6 +838,65 @@ async def test_pitfall_10_what_sub_agents_do_is_said(
     for name in others:
         assert name.startswith("friday/")
         assert stored(bank, name) == [("user", "expert, where does Bello swim?"), ("assistant", "Expert: the Leie.")]
+
+
+@pytest.mark.slow
+@pytest.mark.pairwise
+@both
+@either
+@pytest.mark.parametrize("subagents", ["recall", "remember", "off"])
+async def test_pitfall_10_a_sub_agent_may_have_a_thread_of_its_own(
+    bank: MemoryBank, how: str, checkpointed: bool, subagents: Any
+) -> None:
+    order = Answer(tool_calls=(ToolCall("ask_expert", {"question": "expert, where does Bello swim?"}, "call-1"),))
+    own: Any = {"configurable": {"user_id": "ann", "thread_id": "expert"}}
+    with ScriptedServer([order, "Expert: the Leie.", "In the Leie."] * 2) as server:
+        memory = SecomMiddleware(bank, write="inline", subagents=subagents)
+        expert = agent_of(server, memory, checkpointer=saver(checkpointed))
+
+        def ask(question: str) -> str:
+            return str(expert.invoke(asks(question), own)["messages"][-1].text)
+
+        async def aask(question: str) -> str:
+            return str((await expert.ainvoke(asks(question), own))["messages"][-1].text)
+
+        asking = ask_expert.model_copy(update={"func": ask, "coroutine": aask})
+        agent = agent_of(server, SecomMiddleware(bank, write="inline"), tools=[asking], checkpointer=InMemorySaver())
+        for _ in range(2):
+            await run_agent(how, agent, asks(), as_ann)
+        inner = server.requests[1]
+    assert (FACT in str(inner.body)) == (subagents != "off")
+    task, said = ("user", "expert, where does Bello swim?"), ("assistant", "Expert: the Leie.")
+    assert stored(bank, "expert") == ([task, said] * 2 if subagents == "remember" else [])
+    assert [text for role, text in stored(bank) if role == "user"] == [QUESTION, QUESTION]
+    assert set(bank.sessions(ANN)) == {"monday", "friday", *(["expert"] if subagents == "remember" else [])}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("called", ["in a worker thread", "by a node"])
+def test_pitfall_10_a_sub_agent_is_known_by_the_context_or_the_configuration(bank: MemoryBank, called: str) -> None:
+    order = Answer(tool_calls=(ToolCall("ask_expert", {"question": "expert, where does Bello swim?"}, "call-1"),))
+    with ScriptedServer([order, "Expert: the Leie.", "In the Leie."]) as server, ThreadPoolExecutor(1) as worker:
+        expert = agent_of(server, SecomMiddleware(bank, write="inline"))
+
+        @tool
+        def ask_expert(question: str, runtime: ToolRuntime) -> str:
+            """Ask the expert."""
+            own: Any = {"configurable": {"user_id": "ann", "thread_id": "expert"}}
+            if called == "by a node":
+                own = {**runtime.config, "configurable": {**runtime.config["configurable"], "thread_id": "expert"}}
+            state = worker.submit(copy_context().run, expert.invoke, asks(question), own).result()
+            return str(state["messages"][-1].text)
+
+        keeper = InMemorySaver()
+        is_node = called == "by a node"
+        memory = SecomMiddleware(bank, write="inline")
+        agent = agent_of(server, memory, tools=[ask_expert], checkpointer=None if is_node else keeper)
+        if is_node:
+            agent = StateGraph(MessagesState).add_node("agent", agent).add_edge(START, "agent").compile(keeper)
+        agent.invoke(asks(), as_ann)
+        assert FACT in str(server.requests[1].body)
+    assert set(bank.sessions(ANN)) == {"monday", "friday"}
 
 
 @pytest.mark.slow
