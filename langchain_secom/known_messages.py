@@ -29,6 +29,9 @@ _without_citations: Final[Kept[str, str]] = Kept(
     lambda text: read_citations(text, _ANY_NUMBERS, markers="strip").text, characters=KEPT
 )
 
+_Key = tuple[str, tuple[str, str]]
+"""What a message is known by (`_role_and_text`), after the latest text of the other side."""
+
 TAIL: Final = 64
 """How many of a session's latest turns are read to tell which messages are stored."""
 
@@ -144,7 +147,7 @@ def new_messages(
     resent = {known_by for message, (_, known_by) in told if message.id not in here}
     again = {key for message, key in told if message.id in here}
     keys = zip(named[:start], _with_what_was_before(words[:start]), strict=True)
-    known = [place for place, is_known in enumerate(_are_known(keys, ids, resent, again)) if is_known]
+    known = [place for place, is_known in enumerate(_are_known(keys, ids, resent, again, ended)) if is_known]
     held = [place for place in range(start, len(named)) if named[place].id in ids]
     first = start if held else known[-1] + 1 if known else 0
     alone = _answers_to_deleted(named, mine)
@@ -160,25 +163,26 @@ def new_messages(
 
 
 def _are_known(
-    keys: Iterable[tuple[Message, tuple[str, tuple[str, str]]]],
+    keys: Iterable[tuple[Message, _Key]],
     ids: Collection[str | None],
     resent: Collection[tuple[str, str]],
-    again: Collection[tuple[str, tuple[str, str]]],
+    again: Collection[_Key],
+    ended: Collection[str | None] | None,
 ) -> Iterator[bool]:
     """Whether each message of earlier turns is stored: under its id, or as another whose words a caller sent again.
 
-    An answer to what is stored under an id of its own was not sent again with it, unless it stands there twice: an
-    agent may say the same word for word, such as before a call that waits for approval.
+    An agent may say the same word for word, such as before a call that waits for approval. So what it answered in a run
+    that has not ended, to a message that is stored, was not said before, unless it stands there twice.
     """
-    is_asked, given = False, set[tuple[str, tuple[str, str]]]()
+    is_open, given = False, set[_Key]()
     for message, key in keys:
         is_stored = message.id in ids
         if message.role == "user":
-            is_asked, given = is_stored, set()
+            is_open, given = is_stored and ended is not None and message.id not in ended, set()
         elif is_stored:
             given.add(key)
-        is_copy = key in again and (message.role == "user" or not is_asked or key in given)
-        yield is_stored or key[1] in resent or is_copy
+        is_new = is_open and message.role != "user" and key not in given
+        yield is_stored or key[1] in resent or (key in again and not is_new)
 
 
 def handed_on(bank: MemoryBank, scope: Scope, session: str, named: Sequence[Message]) -> set[str]:
@@ -354,8 +358,8 @@ def _role_and_text(message: Message) -> tuple[str, str]:
     return message.role, text.strip()
 
 
-def _with_what_was_before(messages: Iterable[Message]) -> Iterator[tuple[str, tuple[str, str]]]:
-    """What each message is known by (`_role_and_text`), after the latest text of the other side."""
+def _with_what_was_before(messages: Iterable[Message]) -> Iterator[_Key]:
+    """What each message is known by."""
     latest = {True: "", False: ""}
     for message in messages:
         known_by, by_user = _role_and_text(message), message.role == "user"

@@ -1034,6 +1034,33 @@ def test_who_says_the_same_after_a_turn_that_a_tool_ended_says_it_twice(
     assert [texts[0] for texts in said(bank)] == ["One more."] * 3
 
 
+@pytest.mark.slow
+def test_an_answer_that_waited_in_vain_is_remembered_each_time(bank: MemoryBank) -> None:
+    asking = HumanInTheLoopMiddleware(interrupt_on={"weather": True})
+    shall_i = Answer("Shall I look?", CALL.tool_calls)
+    with ScriptedServer([shall_i, "As you like."] * 2) as server:
+        agent = agent_of(server, bank, asking)
+        for text in ("Will it rain?", "No, wait.") * 2:
+            agent.invoke(user(text), in_thread)
+    assert said(bank) == [["Will it rain?", f"Shall I look?\n{CALL_LINE}"], ["No, wait.", "As you like."]] * 2
+
+
+def test_an_answer_that_a_caller_sends_again_without_its_id_is_stored_once(bank: MemoryBank) -> None:
+    with ScriptedServer(["Two left.", "One left.", "None left.", "At nine."]) as server:
+        agent = agent_of(server, bank)
+        thread: list[Any] = []
+        for number, text in enumerate(("One more.", "One more.", "One more.", "When do you open?")):
+            answers = [each.model_copy(update={"id": None}) if each.text == "One left." else each for each in thread]
+            thread = [*thread, HumanMessage(text, id=f"u{number}")]
+            thread.append(agent.invoke({"messages": [*answers, thread[-1]]}, in_thread)["messages"][-1])
+    assert said(bank) == [
+        ["One more.", "Two left."],
+        ["One more.", "One left."],
+        ["One more.", "None left."],
+        ["When do you open?", "At nine."],
+    ]
+
+
 # -- who said it ------------------------------------------------------------------------------------------------------
 
 
