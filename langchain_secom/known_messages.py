@@ -17,7 +17,7 @@ from secom_core.text.kept import KEPT, Kept
 from secom_core.text.tool_texts import is_of_memory
 
 from .convert import Tools, text_of, to_message, to_messages, without_calls, without_recalled
-from .messages import is_summary, place_of, stable_id
+from .messages import is_summary, is_users, place_of, stable_id
 from .notices import is_notice
 from .readings import Readings
 from .streaming import SHOWN, bare
@@ -277,7 +277,7 @@ def _said_once(thread: Iterable[BaseMessage], has_ended: Callable[[HumanMessage]
     """
     waiting: HumanMessage | None = None
     for message in thread:
-        if isinstance(message, HumanMessage) and not is_summary(message) and not is_notice(message):
+        if is_users(message):
             if waiting is not None and text_of(message) == text_of(waiting):
                 continue
             waiting = message

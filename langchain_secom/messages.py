@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Final
+from typing import Final, TypeGuard
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
@@ -44,7 +44,7 @@ def place_of(stable: str) -> str:
 
 def conversation_name(messages: Iterable[BaseMessage]) -> str:
     """A name for a conversation that has none, from the text of its first message by the user."""
-    first = next((text_of(message) for message in messages if _is_users(message)), "")
+    first = next((text_of(message) for message in messages if is_users(message)), "")
     return f"chat-{_digest(first)}"
 
 
@@ -54,8 +54,7 @@ def _digest(*parts: str, size: int = 16) -> str:
 
 def latest_question(messages: Iterable[BaseMessage]) -> HumanMessage | None:
     """The user's latest message; those that a framework made up do not count."""
-    humans = (message for message in reversed(list(messages)) if isinstance(message, HumanMessage))
-    return next((message for message in humans if _is_users(message)), None)
+    return next(filter(is_users, reversed(list(messages))), None)
 
 
 def query_of(message: BaseMessage | None) -> str:
@@ -77,7 +76,8 @@ def is_summary(message: BaseMessage) -> bool:
     return isinstance(message, HumanMessage) and bool(message.additional_kwargs.get("lc_source"))
 
 
-def _is_users(message: BaseMessage) -> bool:
+def is_users(message: BaseMessage) -> TypeGuard[HumanMessage]:
+    """Whether the user wrote it; messages that a framework made up do not count."""
     return isinstance(message, HumanMessage) and not is_summary(message) and not is_notice(message)
 
 
@@ -85,7 +85,7 @@ def earlier_turns(thread: Iterable[BaseMessage]) -> list[list[BaseMessage]]:
     """The messages of a thread, turn by turn, without its last turn; a turn begins with what its user says."""
     turns: list[list[BaseMessage]] = [[]]
     for message in thread:
-        if _is_users(message) and not all(map(_is_users, turns[-1])):
+        if is_users(message) and not all(map(is_users, turns[-1])):
             turns.append([])
         turns[-1].append(message)
     return turns[:-1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
-from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import BaseMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig, run_in_executor
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import Field
@@ -25,6 +25,7 @@ from .convert import text_of
 from .dialogue import Dialogue, said_before
 from .identity import Identity, check_key
 from .known_messages import ThreadOptions, ids_in_prompt
+from .messages import is_users
 from .recall_options import recall_options
 from .scopes import ScopePart
 from .tool_actions import changed, marked, missing, result
@@ -86,7 +87,7 @@ class _Caller:
     @property
     def asked(self) -> tuple[str, ...]:
         """What the user has said last in that thread, which a search need not find."""
-        users = (each for each in reversed(self.thread) if isinstance(each, HumanMessage))
+        users = filter(is_users, reversed(self.thread))
         return tuple(text_of(each) for each in islice(users, 1))
 
     @property

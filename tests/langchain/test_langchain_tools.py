@@ -20,7 +20,7 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 from http_agent import SAVERS, WAYS, HttpAgentModel, run_agent, saver_of
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, ToolMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 from langchain_core.tools import tool as as_tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -503,9 +503,12 @@ def test_a_search_does_not_find_the_question_that_is_being_asked(bank: MemoryBan
     graph = StateGraph(MessagesState)
     graph.add_node("tools", ToolNode([search]))
     graph.add_edge(START, "tools")
-    shown = graph.compile().invoke({"messages": [("user", question), asked]})["messages"][-1].text
-    assert "Bello swims in the Leie" in shown
-    assert question not in shown
+    picture = HumanMessage("The page:", additional_kwargs={"lc_source": "screenshot"})
+    for before in ([], [picture]):
+        messages = [("user", question), *before, asked]
+        shown = graph.compile().invoke({"messages": messages})["messages"][-1].text
+        assert "Bello swims in the Leie" in shown
+        assert question not in shown
 
 
 def test_a_fact_that_was_noted_twice_is_forgotten_at_once(bank: MemoryBank) -> None:
