@@ -34,11 +34,11 @@ from secom_core.memory import Hit, Memory, Passage, Section
 from secom_core.text.tool_texts import result, shortened
 
 from .attachments import own_words, words_of
-from .notices import REVIEWER, edited_call, is_handoff, is_notice, is_persons, reviewers_words
+from .notices import REVIEWER, edited_call, is_handoff, is_notice, reviewers_words
 from .times import time_of
 
 Tools = Literal["brief", "omit"]
-"""Whether tool calls and their results are kept, a line each, or left out."""
+"""Whether tool calls and their results are kept, a line each, or left out; what a person said there is kept."""
 
 _NAMESPACE: Final = uuid.UUID("6f1e7b1c-3c52-5d0e-9d1f-6d7365636f6d")
 _SYNTHETIC: Final = "lc_source"
@@ -79,8 +79,8 @@ def to_message(message: BaseMessage) -> Message:
     The speaker is the message's ``name``; the time comes from ``additional_kwargs["timestamp"]``; the rest of the
     ``additional_kwargs`` becomes metadata as far as JSON can hold it. A tool call becomes a line
     ``[calls weather({"city": "Rome"})]``; of arguments, or a result, of more than 500 characters the first and the last
-    250 are kept. What a person says who refuses a call is of the speaker ``reviewer``; a call that a person changed
-    stands before its result.
+    250 are kept. What a person says who refuses a call, or answers in its place, is kept whole, and is of the speaker
+    ``reviewer``; a call that a person changed stands before its result.
 
     Raises:
         InvalidInput: for a timestamp that is no time.
@@ -102,10 +102,9 @@ def _converted(message: BaseMessage) -> Message:
         message = message_chunk_to_message(message)
     role = _role(message)
     text = without_recalled(text_of(message))
-    refused = reviewers_words(text) if role == "tool" else None
-    by_person = refused is not None or (isinstance(message, ToolMessage) and is_persons(message))
+    by_person = reviewers_words(message, text) if role == "tool" else None
     if role == "tool":
-        text = refused or (text if by_person else _result(text))
+        text = by_person or _result(text)
     return Message(
         "\n".join(filter(None, [text, *map(_call, getattr(message, "tool_calls", ()))])),
         role=role,
@@ -131,7 +130,8 @@ def to_messages(
 
     Args:
         messages: the conversation.
-        tools: ``"brief"`` keeps tool calls and results as a line each, ``"omit"`` leaves both out.
+        tools: ``"brief"`` keeps tool calls and results as a line each, ``"omit"`` leaves both out, but for what a
+            person said in the place of a tool.
         convert: converts one of them.
     """
     if tools not in ("brief", "omit"):
@@ -174,7 +174,7 @@ def _with_results(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
 
 
 def _without_results(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
-    return (message for message in messages if _role(message) != "tool")
+    return (each for each in messages if _role(each) != "tool" or reviewers_words(each, text_of(each)))
 
 
 def without_calls(message: BaseMessage, ids: Collection[str]) -> BaseMessage:

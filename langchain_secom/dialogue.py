@@ -118,7 +118,7 @@ def _coerced(item: object) -> object:
 
 
 def latest_said(messages: Sequence[BaseMessage]) -> tuple[Message, ...]:
-    """The last `LOOKED_AT` messages by the user and the model, without recalled text, calls of tools and results."""
+    """The last `LOOKED_AT` messages by people and the model, without recalled text, calls of tools and results."""
     said: list[Message] = []
     for message in reversed(messages):
         said = [*to_messages([message], tools="omit"), *said]

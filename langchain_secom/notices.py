@@ -42,7 +42,7 @@ _FRAMES: Final = "read_file_media_result"
 """Marks the message by which a tool of deepagents shows the model what a video holds."""
 
 REVIEWER: Final = "reviewer"
-"""The speaker of what a person says who refuses a call of a tool."""
+"""The speaker of what a person says who refuses a call of a tool, or answers in its place."""
 
 
 def is_notice(message: BaseMessage) -> bool:
@@ -77,16 +77,18 @@ def _of_a_model(message: AIMessage) -> bool:
     return bool(message.usage_metadata) or any(not key.startswith("secom_") for key in message.response_metadata)
 
 
-def reviewers_words(result: str) -> str | None:
-    """What a person said who refused a call of a tool, out of the tool's result; nothing in any other result."""
-    found = _REVIEWED.fullmatch(result)
+def reviewers_words(result: BaseMessage, text: str) -> str | None:
+    """What a person said who refused a call of a tool, or answered in its place; nothing in any other result.
+
+    Args:
+        result: of the tool; LangChain notes in it what was decided.
+        text: its words.
+    """
+    decided = result.additional_kwargs.get("lc_data")
+    if isinstance(decided, Mapping) and decided.get("decision") == "respond":
+        return text
+    found = _REVIEWED.fullmatch(text)
     return found["reason"] if found else None
-
-
-def is_persons(result: ToolMessage) -> bool:
-    """Whether a person answered in the place of a tool, as LangChain notes of it."""
-    about = result.additional_kwargs.get("lc_data")
-    return isinstance(about, Mapping) and about.get("decision") == "respond"
 
 
 def edited_call(result: str) -> tuple[dict[str, Any], str] | None:
