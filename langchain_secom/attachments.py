@@ -10,8 +10,9 @@ from typing import Any, Final
 from langchain_core.messages import AIMessage, BaseMessage
 
 _MEDIA: Final = frozenset({"image", "audio", "video", "file"})
-_TEXTS: Final = frozenset({"text", "input_text", "output_text"})
 _REFUSAL: Final = "refusal"
+_WORDS: Final = {"text": "text", "input_text": "text", "output_text": "text", _REFUSAL: _REFUSAL}
+"""The keys of the words in kinds of blocks."""
 _PROVIDERS: Final = {"image_url": "image", "input_image": "image", "input_audio": "audio", "input_file": "file"}
 """Kinds of blocks that LangChain passes on to a provider as they are."""
 
@@ -44,8 +45,7 @@ def _id(block: Any) -> Any:
 
 def _text(block: Any) -> str | None:
     if isinstance(block, Mapping):
-        kind = block.get("type")
-        block = block.get("text") if kind in _TEXTS else block.get(_REFUSAL) if kind == _REFUSAL else None
+        block = block.get(_WORDS.get(block.get("type", ""), ""))
     return block if isinstance(block, str) else None
 
 

@@ -160,6 +160,19 @@ def test_of_a_spoken_answer_the_transcript_is_kept() -> None:
     assert to_message(AIMessage("", additional_kwargs={"audio": spoken})) == to_message(AIMessage("Your cat is fine."))
 
 
+@pytest.mark.parametrize(
+    "refused",
+    [
+        AIMessage([{"type": "refusal", "refusal": "I can't open locks."}]),
+        AIMessage("", additional_kwargs={"refusal": "I can't open locks."}),
+    ],
+    ids=["block", "OpenAI's chat completions"],
+)
+def test_what_a_model_refuses_with_is_its_answer(refused: AIMessage) -> None:
+    assert to_message(refused) == to_message(AIMessage("I can't open locks."))
+    assert text_of(AIMessage("I can.", additional_kwargs={"refusal": None})) == "I can."
+
+
 def test_reasoning_and_base64_are_dropped() -> None:
     message = AIMessage(
         content=[
