@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -272,6 +273,15 @@ def test_long_tool_results_and_arguments_are_shown_briefly() -> None:
         ToolMessage("y" * 5000, tool_call_id="1"),
     ]
     assert all(len(message.text) < 600 for message in to_messages(given))
+
+
+@pytest.mark.parametrize("gap", ["\n", " ", "\\n"], ids=["lines", "blanks", "lines in JSON"])
+def test_a_result_that_is_full_of_white_space_is_read_at_once(gap: str) -> None:
+    page = ToolMessage(f"Title{gap * 100_000}Footer", tool_call_id="1")
+    began = time.thread_time()
+    [kept] = to_messages([page])
+    assert time.thread_time() - began < 5
+    assert kept.text == f"{page.text[:250]}…{page.text[-250:]}"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from langchain.agents.middleware import (
     ModelCallLimitMiddleware,
     ModelRetryMiddleware,
     SummarizationMiddleware,
+    TodoListMiddleware,
     ToolCallLimitMiddleware,
     ToolRetryMiddleware,
 )
@@ -1121,6 +1122,40 @@ async def test_what_is_said_of_a_call_that_failed_is_no_result(bank: MemoryBank,
         "[calls stocks",
         "It failed.",
     ]
+
+
+def test_what_is_said_of_a_call_that_was_not_made_is_no_result(bank: MemoryBank) -> None:
+    plan = {"todos": [{"content": "Look out.", "status": "pending"}]}
+    twice = Answer(tool_calls=(ToolCall("write_todos", plan, id="p1"), ToolCall("write_todos", plan, id="p2")))
+    with ScriptedServer([twice, "It rains."]) as server:
+        state = agent_of(server, bank, TodoListMiddleware()).invoke(user("Weather?"), in_thread)
+    assert "should never be called multiple times" in state["messages"][2].text
+    [turn] = bank.turns(ANN, "friday")
+    assert [message.role for message in turn.messages] == ["user", "assistant", "assistant"]
+
+
+def test_a_call_that_was_blocked_as_risky_has_no_result(bank: MemoryBank) -> None:
+    decisions = pytest.importorskip("langchain_core.decisions", reason="needs langchain-core with decision models")
+    module = pytest.importorskip("langchain.agents.middleware.auto_mode", reason="needs LangChain 1.5")
+
+    class Careful(decisions.BaseDecisionModel):  # type: ignore[misc,name-defined]
+        """Finds every call risky."""
+
+        model: str = "careful"
+
+        @property
+        def _provider(self) -> str:
+            return "test"
+
+        def _classify(self, state: Any, questions: Any) -> Any:
+            answers = {name: {"type": "noul", "noul": 0.9} for name in questions}
+            return decisions.ClassifierResponse(model=self.model, answers=answers)
+
+    with ScriptedServer([CALL, "I may not look."]) as server:
+        blocking = module.AutoModeMiddleware(tools=[weather], classifier=Careful())
+        state = agent_of(server, bank, blocking).invoke(user("Weather?"), in_thread)
+    assert "classified as risky" in state["messages"][2].text
+    assert said(bank) == [["Weather?", CALL_LINE, "I may not look."]]
 
 
 def test_a_structured_answer_is_its_call_alone(bank: MemoryBank) -> None:

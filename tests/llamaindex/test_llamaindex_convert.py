@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
@@ -137,6 +138,15 @@ def test_what_a_tool_of_mcp_found_is_not_remembered() -> None:
     kept = to_message(chat, tools=True).text
     assert kept.startswith("meta=None content=[TextContent(type='text', text=")
     assert not [each for each in ("violin", "Marta", "memory_id", "Quoted") if each in kept]
+
+
+@pytest.mark.parametrize("gap", ["\n", " ", "\\n"], ids=["lines", "blanks", "lines in JSON"])
+def test_a_result_that_is_full_of_white_space_is_read_at_once(gap: str) -> None:
+    page = f"Title{gap * 100_000}Footer"
+    began = time.thread_time()
+    kept = to_message(ChatMessage(role="tool", content=page, additional_kwargs={"tool_call_id": "1"}), tools=True)
+    assert time.thread_time() - began < 5
+    assert kept.text == f"{page[:250]}…{page[-250:]}"
 
 
 REACT = """Thought: I need the weather.
