@@ -25,8 +25,9 @@ def edited_away(old: Words, new: Words, *, same_system: bool = True) -> set[int]
     another message of the same role. In the middle, as many messages of the same roles have taken the place of others,
     or an exchange is left out. Where the two share no words of the user but a greeting alone, the history goes on
     otherwise only if it has nothing else of the old one, and the old one says the greeting once; else it was cut short.
-    A message with an id is edited where its text is another one. A history that begins otherwise was cut short, and
-    nothing is edited away but by the ids. What the new history still has is never edited away.
+    A message with an id is edited where its text is another one. A history that begins otherwise, or as the old one
+    goes on later, was cut short, and nothing is edited away but by the ids. What the new history still has is never
+    edited away.
 
     Args:
         old: what is remembered of the chat as it is.
@@ -36,6 +37,8 @@ def edited_away(old: Words, new: Words, *, same_system: bool = True) -> set[int]
     """
     by_id = {message.id: message for _, message in new if message.id is not None}
     edited = {place for place, each in old if each.id in by_id and words_of(by_id[each.id]) != words_of(each)}
+    if _is_cut(old, new):
+        return edited
     was, now, begins_alike = _without_cut(old, new)
     before = _alike(was, now)
     after = _alike(was[before:][::-1], now[before:][::-1])
@@ -61,6 +64,16 @@ def _is_edit(gone: Sequence[str], come: Sequence[str], *, begins_alike: bool, go
     if not come:
         return begins_alike and (goes_on or same_system)
     return gone == come if goes_on else begins_alike and gone[:1] == come[:1]
+
+
+def _is_cut(old: Words, new: Words) -> bool:
+    """Whether a history is more like what stands further on in the old one than like its beginning, which was cut off.
+
+    What users say again and again, such as "Next", stands in both places.
+    """
+    said, now, alike = _keys(old), _keys(new), _alike(old, new)
+    places = range(1, len(said) - alike) if 0 < alike < len(now) else ()
+    return any(said[place : place + alike + 1] == now[: alike + 1] for place in places)
 
 
 def _greets(same: Words, was: Words, now: Words) -> bool:

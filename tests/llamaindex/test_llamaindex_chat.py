@@ -155,6 +155,20 @@ def test_an_answer_that_a_page_gives_back_as_it_was_streamed_is_stored_once(bank
 
 
 @pytest.mark.slow
+def test_a_page_that_hands_over_its_latest_messages_forgets_nothing_that_was_asked_in_the_same_words(
+    bank: MemoryBank,
+) -> None:
+    questions, shown = ["Hello", "Next", "Next", "Next", "Thanks", "Bye"], list[ChatMessage]()
+    with ScriptedServer(["A riddle?", "Cats.", "Dogs.", "Eels.", "Welcome.", "Bye!"]) as server:
+        for question in questions:
+            memory = SecomMemory(scope=ANN, session="now", bank=bank)
+            engine = SimpleChatEngine.from_defaults(llm=HttpLLM(base_url=server.base_url), memory=memory)
+            answer = str(engine.chat(question, chat_history=shown[-4:]))
+            shown += [ChatMessage(role="user", content=question), ChatMessage(role="assistant", content=answer)]
+    assert stored(bank) == [str(each.content) for each in shown]
+
+
+@pytest.mark.slow
 def test_history_given_to_each_call_is_remembered_once(memory: SecomMemory, bank: MemoryBank) -> None:
     with ScriptedServer("ok") as server:
         engine = SimpleChatEngine.from_defaults(llm=HttpLLM(base_url=server.base_url), memory=memory)

@@ -187,6 +187,32 @@ def test_an_answer_that_is_said_twice_is_no_greeting(bank: MemoryBank) -> None:
     assert said(bank) == [["My cat is Tuna.", "Fine."], ["My dog is Rex.", "Fine."], ["Bye.", "Fine."]]
 
 
+NEXT = [user("Next"), bot("Cats."), user("Next"), bot("Dogs."), user("Next"), bot("Eels.")]
+REPEATS: dict[str, tuple[list[ChatMessage], list[str]]] = {
+    "its end": (NEXT[2:], ["Next", "Cats.", "Next", "Dogs.", "Next", "Eels."]),
+    "its end and a question": (
+        [*NEXT[4:], user("Stop")],
+        ["Next", "Cats.", "Next", "Dogs.", "Next", "Eels.", "Stop"],
+    ),
+    "its middle": (NEXT[2:5], ["Next", "Cats.", "Next", "Dogs.", "Next", "Eels."]),
+    "its first question, which is answered again": (NEXT[:1], ["Next"]),
+    "its beginning and another question": ([*NEXT[:2], user("Stop")], ["Next", "Cats.", "Stop"]),
+    "all but an exchange": ([*NEXT[:2], *NEXT[4:]], ["Next", "Cats.", "Next", "Eels."]),
+}
+
+
+@pytest.mark.parametrize("case", REPEATS)
+def test_a_history_begins_where_most_of_it_was_said_and_is_an_edit_only_from_the_beginning_on(
+    bank: MemoryBank, case: str
+) -> None:
+    history, kept = REPEATS[case]
+    memory = memory_of(bank)
+    memory.set(NEXT)
+    memory.set(history)
+    assert [text for turn in said(bank) for text in turn] == kept
+    assert texts(memory.get_all()) == texts(memory_of(bank).get_all()) == texts(history)
+
+
 MIDDLES: dict[str, list[ChatMessage]] = {
     "its end, which begins with an answer": TALK[3:],
     "its middle": TALK[2:4],
