@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
-from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.bridge.pydantic import (
+    Field,
+    PrivateAttr,
+    SerializationInfo,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    model_serializer,
+    model_validator,
+)
 from llama_index.core.memory.types import BaseMemory
 from typing_extensions import Self
 
@@ -17,6 +25,8 @@ from .chat_log import dumped
 from .saved import SAVED, Saved, keep_in_turn, know
 from .unstored import Unstored
 from .window import WindowEntry, is_answered
+
+_FIELDS: Final = TypeAdapter[Any](dict[str, Any])
 
 
 class SavedMessages(BaseMemory):
@@ -31,6 +41,23 @@ class SavedMessages(BaseMemory):
     _id: str = PrivateAttr(default_factory=lambda: uuid.uuid4().hex)
     _saved_as: str | None = PrivateAttr(default=None)
     _unkept: list[WindowEntry] = PrivateAttr(default_factory=list)
+
+    @model_serializer(mode="wrap")
+    def custom_model_dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
+        """What `to_dict` holds, also where the memory is a field of a workflow's typed state, or of an event."""
+        with self._lock:
+            saved = Saved.of(self).model_dump(mode="json")
+            self._saved_as = self._saved_as or self._id
+            unstored = [each.model_dump(mode="json") for each in self.unstored]
+            unkept = [{**dumped(entry), "turn": entry.turn, "name": entry.name} for entry in self._unkept]
+            held = self._bank.chats.redacted({"unstored": unstored, "window": unkept})
+            return {**handler(self), **held, SAVED: saved, "class_name": self.class_name()}
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _restored(cls, data: Any, handler: Callable[[Any], Self]) -> Self:
+        """What was saved comes back by `from_dict`, which refuses a bank that lacks what the memory's bank had."""
+        return cls.from_dict(data) if isinstance(data, dict) and SAVED in data else handler(data)
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:
         """Scope and session, without any message: workflows log this at every event."""
@@ -59,7 +86,8 @@ class SavedMessages(BaseMemory):
     @property
     def settings(self) -> dict[str, Any]:
         """The options, as they are saved."""
-        return self.model_dump(mode="json", exclude={"window", "unstored", "store_path"})
+        names = type(self).model_fields.keys() - {"window", "unstored", "store_path"}
+        return dict(_FIELDS.dump_python({name: getattr(self, name) for name in names}, mode="json"))
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """A dict that JSON can hold: whose memory it is, its session and its options.
@@ -70,13 +98,8 @@ class SavedMessages(BaseMemory):
         Raises:
             StoreError: the bank was in memory and is closed.
         """
-        saved = Saved.of(self).model_dump(mode="json")
-        self._saved_as = self._saved_as or self._id
-        with self._lock:
-            data = super().to_dict(**{"mode": "json", **kwargs})
-            unkept = [{**dumped(entry), "turn": entry.turn, "name": entry.name} for entry in self._unkept]
-        held = self._bank.chats.redacted({"unstored": data["unstored"], "window": unkept})
-        return {**data, **held, SAVED: saved}
+        Saved.of(self)  # in the serializer, pydantic would make an error of its own of it
+        return super().to_dict(**{"mode": "json", **kwargs})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:

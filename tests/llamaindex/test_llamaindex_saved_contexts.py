@@ -24,11 +24,14 @@ pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 pytest.importorskip("sqlcipher3", reason="needs the extra 'encrypted'")
 
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.workflow import Context
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.workflow import Context, Event, StartEvent, StopEvent, Workflow, step
+from pydantic import BaseModel
 from saved_contexts import ANN, BANKS, PIN, SECOND_PIN, SERIALIZERS, agent, bank_at, masked, memory_on
 from sqlalchemy import make_url
 
-from llamaindex_secom import SecomMemory
+from llamaindex_secom import SecomMemory, said_by_user
+from secom_core import MemoryBank
 
 ROOT = str(Path(__file__).resolve().parents[2])
 ENDINGS = {"memory": "", "file": ".db", "encrypted": ".locked.db", "postgres": ""}
@@ -124,3 +127,84 @@ async def test_another_process_has_all_that_the_memory_was_or_says_what_is_missi
         refused = REFUSALS["token counter" if parts == "token counter" else "memory"] if kind == "memory" else None
         assert re.search(refused or kept, with_bank), (kind, parts, with_bank)
         assert parts != "redact" or not re.search("471[12]", alone + with_bank)
+
+
+class ChatState(BaseModel):
+    memory: SecomMemory | None = None
+
+
+class Ask(StartEvent):
+    text: str
+
+
+class Put(Event):
+    memory: SecomMemory
+
+
+class Chat(Workflow):
+    """Has the memory in its typed state, and hands it on in an event."""
+
+    memory: SecomMemory | None = None
+
+    @step
+    async def put(self, ctx: Context[ChatState], event: Ask) -> Put:
+        async with ctx.store.edit_state() as state:
+            state.memory = state.memory or self.memory
+            memory = state.memory
+        assert memory is not None
+        tick = ChatMessage(role="user", content="tick", additional_kwargs={"automatic": True})
+        await memory.aput_messages([ChatMessage(role="user", content=event.text), tick])
+        return Put(memory=memory)
+
+    @step
+    async def answer(self, event: Put) -> StopEvent:
+        await event.memory.aput(ChatMessage(role="assistant", content="Noted."))
+        return StopEvent()
+
+
+def by_person(message: ChatMessage) -> bool:
+    return said_by_user(message) and "automatic" not in message.additional_kwargs
+
+
+async def told(data: Any, *texts: str, memory: SecomMemory | None = None) -> Context[ChatState]:
+    """The context after these runs of the workflow."""
+    chat = Chat()
+    chat.memory = memory
+    context: Context[ChatState] = Context.from_dict(chat, data) if data is not None else Context(chat)
+    for text in texts:
+        await chat.run(start_event=Ask(text=text), ctx=context)
+    return context
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["memory", "file"])
+async def test_a_memory_in_a_typed_state_and_in_an_event_is_the_memory_itself(places: Any, kind: str) -> None:
+    with bank_at(places(kind, "redact"), "redact") as bank:
+        memory = SecomMemory(bank=bank, scope=ANN, session="typed", by_user=by_person)
+        context = await told(None, f"My PIN is {PIN}.", "My cat is called Tuna.", memory=memory)
+        context = await told(json.loads(json.dumps(context.to_dict())), "Bye.")
+        state = await context.store.get_state()
+        assert state.memory is memory
+        assert ChatState.model_validate(state.model_dump()).memory is memory
+        for serializer in SERIALIZERS.values():
+            assert serializer.deserialize(serializer.serialize(Put(memory=memory))).memory is memory
+        said = [message.text for turn in bank.turns(ANN, "typed") for message in turn.messages]
+    assert said == ["My PIN is [PIN].", "Noted.", "My cat is called Tuna.", "Noted.", "Bye.", "Noted."]
+
+
+@pytest.mark.slow
+async def test_a_typed_state_is_restored_on_a_bank_that_redacts_or_not_at_all(tmp_path: Path) -> None:
+    with bank_at(str(tmp_path / "typed.db"), "redact") as bank:
+        memory = SecomMemory(bank=bank, scope=ANN, session="typed")
+        context = await told(None, f"My PIN is {PIN}.", memory=memory)
+        data = context.to_dict()
+    with pytest.raises(ValueError, match=REFUSALS["redact"]):
+        await told(data, f"My other PIN is {SECOND_PIN}.")
+    with MemoryBank.open(tmp_path / "typed.db") as bare:
+        with pytest.raises(ValueError, match="the one that is open in this process has none"):
+            await told(data, f"My other PIN is {SECOND_PIN}.")
+        assert SECOND_PIN not in str(bare.turns(ANN, "typed"))
+    with bank_at(str(tmp_path / "typed.db"), "redact") as bank:
+        await told(data, f"My other PIN is {SECOND_PIN}.")
+        said = [message.text for turn in bank.turns(ANN, "typed") for message in turn.messages]
+    assert said[::3] == ["My PIN is [PIN].", "My other PIN is [PIN]."]
