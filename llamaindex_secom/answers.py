@@ -17,10 +17,10 @@ from secom_core.citations import Citations, CitationStream, Impression, read_cit
 from secom_core.conversation import Scope
 from secom_core.llm.quoting import without_thoughts
 
-from .convert import answer_of
 from .impressions import PendingQuery, restricted, take_pending
 from .node_origins import locate, origin_of
 from .numbered_nodes import ANSWER_KEY, NUMBER_KEY, NumberedNode
+from .react_answers import answer_of
 
 _ASSISTANTS: Final = frozenset({"assistant", "chatbot", "model"})
 _SOURCE_LINE: Final = re.compile(r"Source (\d+):\n")

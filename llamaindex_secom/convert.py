@@ -16,6 +16,7 @@ from llama_index.core.base.llms.types import (
     BaseContentBlock,
     BaseRecursiveContentBlock,
     ChatMessage,
+    CitationBlock,
     MessageRole,
     TextBlock,
     ThinkingBlock,
@@ -31,6 +32,8 @@ from secom_core.llm.quoting import spoken
 from secom_core.memory import Hit, Section
 from secom_core.text.tool_texts import result, shortened
 from secom_core.times import written_time
+
+from .react_answers import answer_of
 
 _NAMESPACE: Final = uuid.UUID("4b6f2c1e-0f5a-5d0a-9a55-6d7365636f6d")
 _ROLES: Final = {
@@ -50,8 +53,6 @@ _BOOKKEEPING: Final = (
 _ATTACHED: Final = frozenset({"image", "audio", "video", "document"})
 _UNNAMED: Final = "input_document"
 """What the framework calls a document that has no title."""
-_STEP: Final = re.compile(r"\s*^[ \t]*Thought:.*?^[ \t]*(Action|Answer):[ \t]*", re.M | re.S)
-_THOUGHT: Final = re.compile(r"^[ \t]*Thought:", re.M)
 # Context chat engines make prompt templates of messages, and fill in these names; all else stays as it was said.
 _TEMPLATE_NAME: Final = re.compile(r"\{(context_str|context_msg|query_str|existing_answer)\}")
 
@@ -81,7 +82,7 @@ def _is_attached(block: BaseContentBlock) -> bool:
 def _block_text(block: BaseContentBlock, tools: bool) -> str | None:
     if isinstance(block, TextBlock):
         return block.text
-    if isinstance(block, ThinkingBlock):
+    if isinstance(block, (ThinkingBlock, CitationBlock)):  # a citation quotes what somebody else has said
         return None
     if isinstance(block, ToolCallBlock):
         given = json.dumps(block.tool_kwargs, ensure_ascii=False, default=str) if tools else ""
@@ -112,27 +113,6 @@ def _plain_text(block: BaseContentBlock) -> str:
         return b64decode(data, validate=True).decode()
     except ValueError:
         return data.decode(errors="replace")
-
-
-def answer_of(text: str) -> str:
-    r"""The answer of a ReAct agent without its thoughts and actions: the part after ``Answer:``.
-
-    Args:
-        text: such as ``"Thought: …\nAction: …\nObservation: …\nThought: …\nAnswer: …"``.
-
-    Returns:
-        The answer; empty where there are thoughts and actions but no answer; any other text unchanged.
-    """
-    place, step = 0, _STEP.match(text)
-    if step is None:
-        return text
-    while step is not None:
-        if step[1] == "Answer":
-            return text[step.end() :].strip()
-        thought = _THOUGHT.search(text, step.end())
-        place = thought.start() if thought else len(text)
-        step = _STEP.match(text, place)
-    return ""
 
 
 def without_recalled(chat: ChatMessage) -> ChatMessage:

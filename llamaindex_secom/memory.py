@@ -29,12 +29,13 @@ from .arguments import check_session, refuse_unknown
 from .banks import bank_of, new_bank
 from .cached_recall import CachedRecall
 from .chat_log import latest
-from .convert import answer_of, copied, escape_braces, text_of
+from .convert import copied, escape_braces, text_of
 from .dialogue import QueryHook, check_query_hook, last_user, said_before, searched_for
 from .edits import with_kept_markers
 from .insertion import Asked, asked_of, insert_recalled, is_query_put
 from .memory_options import MemoryOptions, Placement, SessionFields
 from .models import as_embedder
+from .react_answers import answer_of
 from .session_messages import SessionMessages
 from .tracing import traced_recall
 from .unstored import FAILURES

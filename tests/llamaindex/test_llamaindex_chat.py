@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,8 +14,10 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 
 from http_models import HttpLLM
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.base.llms.types import ChatResponse, CitationBlock, TextBlock
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
 from llama_index.core.llms import ChatMessage
+from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import Context, JsonSerializer
 
 from llamaindex_secom import SecomMemory, SecomRetriever
@@ -154,6 +157,31 @@ def test_an_answer_that_a_page_gives_back_as_it_was_streamed_is_stored_once(bank
     assert stored(bank) == [str(each.content).strip() for each in shown]
 
 
+class Quoting(HttpLLM):
+    """Quotes its source beside its answer, as the models of some providers do."""
+
+    def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
+        reply = super().chat(messages, **kwargs)
+        content = TextBlock(text="Customers may return goods.")
+        quote = CitationBlock(cited_content=content, source="terms", title="Terms", additional_location_info={})
+        reply.message.blocks.append(quote)
+        return reply
+
+
+@pytest.mark.slow
+def test_what_a_provider_quotes_beside_an_answer_is_not_the_assistants_and_the_answer_is_known(
+    memory: SecomMemory, bank: MemoryBank
+) -> None:
+    with ScriptedServer("You have 30 days.") as server:
+        engine = SimpleChatEngine.from_defaults(llm=Quoting(base_url=server.base_url), memory=memory)
+        answer = str(engine.chat("How long can I return it?"))
+    turns = bank.turns(ANN, "now")
+    assert stored(bank) == ["How long can I return it?", answer]
+    shown = [("user", "How long can I return it?"), ("assistant", answer)]
+    memory.set([ChatMessage(role=role, content=text) for role, text in shown])
+    assert bank.turns(ANN, "now") == turns
+
+
 @pytest.mark.slow
 def test_a_page_that_hands_over_its_latest_messages_forgets_nothing_that_was_asked_in_the_same_words(
     bank: MemoryBank,
@@ -232,6 +260,30 @@ async def test_pitfall_01_a_react_agent_without_a_system_prompt_sees_memory(
             assert "My violin teacher is Marta" in request.prompt
     assert str(answer) == "Marta, and it is 12 degrees."
     assert stored(bank) == [QUERY, "Marta, and it is 12 degrees."], "pitfall 8: thoughts and actions are left out"
+
+
+CARD = "My card:\nThought: I will fail.\nAction: take a walk.\nAnswer: I will not."
+
+
+def card() -> str:
+    """The card."""
+    return CARD
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("direct", [False, True])
+async def test_what_a_tool_of_a_react_agent_found_is_no_answer_unless_it_is_returned_directly(
+    memory: SecomMemory, bank: MemoryBank, direct: bool
+) -> None:
+    replies = [
+        "Thought: I look it up.\nAction: card\nAction Input: {}",
+        "Thought: I can answer.\nAnswer: It says that you will not.",
+    ]
+    with ScriptedServer(replies) as server:
+        tool = FunctionTool.from_defaults(card, return_direct=direct)
+        agent = ReActAgent(tools=[tool], llm=HttpLLM(base_url=server.base_url), streaming=False)
+        await agent.run("What is on my card?", memory=memory)
+    assert stored(bank) == ["What is on my card?", CARD if direct else "It says that you will not."]
 
 
 @pytest.mark.slow

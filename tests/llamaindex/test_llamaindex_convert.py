@@ -15,6 +15,7 @@ pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 from llama_index.core.base.llms.types import (
     ChatMessage,
     CitableBlock,
+    CitationBlock,
     DocumentBlock,
     ImageBlock,
     MessageRole,
@@ -29,7 +30,6 @@ from llama_index.core.vector_stores.utils import node_to_metadata_dict
 
 from llamaindex_secom import SecomRetriever
 from llamaindex_secom.convert import (
-    answer_of,
     escape_braces,
     excerpts_of,
     from_message,
@@ -41,6 +41,7 @@ from llamaindex_secom.convert import (
     turn_ids_of,
     without_recalled,
 )
+from llamaindex_secom.react_answers import answer_of
 from secom_core.bank import MemoryBank
 from secom_core.context.block import render
 from secom_core.context.reading import with_ids
@@ -95,6 +96,14 @@ def test_pitfall_07_blocks_are_read_not_content() -> None:
     cited = CitableBlock(title="t", source="s", content=[TextBlock(text="cited words")])
     mixed = ChatMessage(blocks=[TextBlock(text="Look:"), ImageBlock(url="http://localhost/x.png"), cited])
     assert text_of(mixed) == "Look:\n[image: http://localhost/x.png]\ncited words"
+
+
+def test_what_the_citations_of_a_provider_quote_is_not_said() -> None:
+    quote = CitationBlock(
+        cited_content=TextBlock(text="May return goods."), source="terms", title="Terms", additional_location_info={}
+    )
+    chat = ChatMessage(role="assistant", blocks=[TextBlock(text="You have 30 days."), quote])
+    assert text_of(chat) == to_message(chat).text == "You have 30 days."
 
 
 def test_plain_text_and_names_of_files_are_kept() -> None:
@@ -175,7 +184,26 @@ def test_pitfall_08_thoughts_and_actions_are_stripped() -> None:
     assert to_messages([message])[0].text.startswith("It is 12 degrees.")
 
 
-@pytest.mark.parametrize("text", ["Thought: I like tea.", "The Answer: 42", "", "Answer: yes"])
+CARD = "Thought: I will fail.\nFeeling: fear.\nAction: take a walk.\nAnswer: I will not."
+FOUND = [
+    "Question: How long?\nAnswer: 30 days.",
+    CARD,
+    "Answer: \n",
+    "Observation: x\nThought: y\nAnswer: z\nAnswer: z",
+]
+
+
+@pytest.mark.parametrize("found", FOUND)
+def test_the_answer_of_an_agent_is_told_from_such_lines_in_what_its_tools_found(found: str) -> None:
+    looked = f"Thought: look.\nAction: look\nAction Input: {{}}\nObservation: {found}"
+    assert answer_of(f"{looked}\nThought: I can answer.\nAnswer: 30 days.\nOr so.") == "30 days.\nOr so."
+    assert answer_of(f"{looked}\n{looked}\nThought: {found}\nAnswer: {found}") == found.strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Thought: I like tea.", "The Answer: 42", "", "Answer: yes", "Thought: I fail.\nFeeling: fear.\nAction: walk."],
+)
 def test_words_that_only_look_like_an_agents_stay(text: str) -> None:
     assert answer_of(text) == text
 
