@@ -34,7 +34,8 @@ def asked_of(input: str | ChatMessage | None, entries: Sequence[WindowEntry]) ->
     if not isinstance(input, (str, NoneType)):
         raise InvalidInput(f"input is what the user says, a text or a ChatMessage, got {shorten(input)}")
     said = _last_of_user(entries)
-    words = input if input is not None else asked_in(said) if said is not None else ""
+    # Agents hand over the text blocks alone of the message that they have put; of a document, that is nothing.
+    words = asked_in(said) if said is not None and (input is None or input in wordings(said)) else input or ""
     return Asked(words, asked_at([entry.seen for entry in entries], words))
 
 

@@ -16,7 +16,14 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 
 from http_models import HttpLLM
 from llama_index.core.agent.workflow import FunctionAgent, ReActAgent
-from llama_index.core.base.llms.types import ChatMessage, DocumentBlock, ImageBlock, TextBlock, ToolCallBlock
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    CitableBlock,
+    DocumentBlock,
+    ImageBlock,
+    TextBlock,
+    ToolCallBlock,
+)
 from llama_index.core.chat_engine import ContextChatEngine, SimpleChatEngine
 from llama_index.core.memory import ChatMemoryBuffer, Memory
 from llama_index.core.schema import MetadataMode
@@ -199,6 +206,41 @@ async def test_an_agent_is_shown_what_a_follow_up_is_about(
     assert memory.last_recall is not None
     assert memory.last_recall.query == query
     assert memory.injected_tokens <= BUDGET
+
+
+LETTER = b"My sister wrote a letter about the sourdough starter."
+ATTACHED: dict[str, list[Any]] = {
+    "document": [DocumentBlock(data=LETTER, document_mimetype="text/plain", title="letter.txt")],
+    "image": [ImageBlock(url="https://example.com/sourdough_starter.png")],
+    "citable": [
+        CitableBlock(title="Letter", source="letter", content=[TextBlock(text="My sister wrote a letter.")]),
+        TextBlock(text=STARTER),
+    ],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["function", "react"])
+@pytest.mark.parametrize("attached", ATTACHED)
+async def test_an_agent_is_shown_the_same_memory_in_all_of_a_turn_whatever_the_message_is_made_of(
+    bank: MemoryBank, calls: list[tuple[str, list[str]]], kind: str, attached: str
+) -> None:
+    def look() -> str:
+        """Look it up."""
+        return "nothing"
+
+    react = ["Thought: I look.\nAction: look\nAction Input: {}", "Thought: I can answer.\nAnswer: Done."]
+    replies = react if kind == "react" else [Answer("", (ToolCall("look", {}, "c1"),)), "Done."]
+    memory, prompts = memory_of(bank), list[str]()
+    with ScriptedServer(replies) as server:
+        made: Any = ReActAgent if kind == "react" else FunctionAgent
+        agent = made(tools=[look], llm=HttpLLM(base_url=server.base_url), streaming=False)
+        await agent.run(ChatMessage(role="user", blocks=ATTACHED[attached]), memory=memory)
+        prompts = [request.prompt for request in server.requests]
+    blocks = [prompt[prompt.index(OPEN) : prompt.index(CLOSE)] for prompt in prompts]
+    assert len(blocks) == 2
+    assert blocks[0] == blocks[1]
+    assert len(calls) == 1
 
 
 @pytest.mark.slow
