@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import dropwhile, takewhile
 
@@ -12,7 +12,7 @@ from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.errors import DuplicateId, shorten
 
-from .answers import without_any_marker
+from .answers import is_answer, without_any_marker
 from .convert import text_of
 from .known_messages import Words, words_of
 from .window import WindowEntry
@@ -100,6 +100,62 @@ def _alike(one: Words, other: Words) -> int:
 
 def _roles(words: Words) -> list[str]:
     return [message.role for _, message in words]
+
+
+# -- what agents say beside their calls of tools ----------------------------------------------------------------------
+
+
+def beside_calls(old: Words, new: Words, messages: Sequence[ChatMessage]) -> set[int]:
+    """The places of words beside a call of a tool that a history leaves out: front ends hand over the answers alone.
+
+    Args:
+        old: what is remembered of the chat as it is.
+        new: the same of the chat as it is handed over.
+        messages: the chat as it is.
+    """
+    given = set(_keys(new))
+    calls = [place for place, each in old if each.role == "assistant" and not is_answer(messages[place])]
+    words = dict(old)
+    return {place for place in calls if words_of(words[place]) not in given}
+
+
+def with_their_steps(gone: Collection[str], turns: Sequence[Turn], said: Collection[str | None]) -> set[str]:
+    """The ids of what was edited away, and of what was said beside calls for it: behind a question, before an answer.
+
+    Args:
+        gone: the ids of what was edited away.
+        turns: the turns from the first one of these on.
+        said: the ids of all that the chat has but for what was said beside calls.
+    """
+    found = set(gone)
+    for turn in turns:
+        is_asked, is_answered = turn.messages[0].id not in gone, True
+        for each in reversed(turn.messages):
+            if each.role == "user" or each.id in said:
+                is_answered = each.id not in gone
+            elif not (is_asked and is_answered):
+                found.add(str(each.id))
+    return found
+
+
+def in_their_places(again: Mapping[str, Message], names: Mapping[int, str]) -> dict[int, list[Message]]:
+    """By the place of an entry, what was said before it and is no entry; what follows the last one is behind it.
+
+    Args:
+        again: by id and in order, what is to be remembered anew.
+        names: by the places of entries, the ids of what they say.
+    """
+    places = {name: place for place, name in names.items()}
+    before: dict[int, list[Message]] = {}
+    waiting: list[Message] = []
+    end = 0
+    for name, message in again.items():
+        if name in places:
+            before[places[name]], waiting, end = waiting, [], places[name] + 1
+        else:
+            waiting.append(message)
+    before[end] = [*before.get(end, ()), *waiting]
+    return before
 
 
 # -- markers of citations ---------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ from secom_core.processes import ForkLock
 from .agent_steps import UserHook, said_by_user
 from .chat_log import chat_of, last_turn, left_out, next_name, records
 from .convert import copied, text_of, to_messages
-from .edits import check_ids, edited_away, turns_from
+from .edits import beside_calls, check_ids, edited_away, in_their_places, turns_from, with_their_steps
 from .known_messages import Held, held_of, match_messages, memorable_by_place, words_of
 from .saved import know
 from .saving import SavedMessages
@@ -139,39 +140,31 @@ class SessionMessages(SavedMessages):
             self._drop_forgotten(given)
             old, window = self._chat(), self.window
             entries = self._given_again(entries, old)
-            gone = self._edited_away(old, entries)
+            gone, said = self._edited_away(old, entries)
             names = {old[place].name or "" for place in gone} - {""}
             later = self._to_forget(names, given)
+            names = with_their_steps(names, later, {old[place].name for place in said})
+            kept = [entry for place, entry in enumerate(old) if place not in gone and entry.name not in names]
             try:
-                self._replace(old, gone, entries, self._forgotten(later, names))
+                self._replace(kept, entries, self._forgotten(later, names))
             except BaseException:
                 self.window = window
                 self._put_back(later, old)
                 raise
 
-    def _replace(
-        self,
-        old: Sequence[WindowEntry],
-        gone: Collection[int],
-        entries: list[WindowEntry],
-        again: Mapping[str, Message],
-    ) -> None:
+    def _replace(self, kept: Sequence[WindowEntry], entries: list[WindowEntry], again: Mapping[str, Message]) -> None:
         """Show and keep other entries in the place of the chat.
 
         Args:
-            old: the chat.
-            gone: the places in it of what was edited away.
+            kept: the chat without what was edited away.
             entries: all of the new chat.
-            again: by id, what was forgotten with it and is to be remembered anew.
+            again: by id, what was forgotten with the edit and is to be remembered anew.
         """
-        kept = [entry for place, entry in enumerate(old) if place not in gone]
         held = self._held(entries, kept, again)
         names = {place: each.name for place, each in held.items()}
         known = {place: each.turn for place, each in held.items() if each.turn is not None}
         told = {place: again[name] for place, name in names.items() if name in again}
-        shown = {*names.values(), *(entry.name for entry in kept)}
-        first = [message for name, message in again.items() if name not in shown]
-        entries, _ = self._remembered(entries, known, names, told, first, anew=True)
+        entries, _ = self._remembered(entries, known, names, told, in_their_places(again, names), anew=True)
         self._show(entries)
         self._keep(entries, anew=True)
 
@@ -227,7 +220,7 @@ class SessionMessages(SavedMessages):
         known: Mapping[int, str] = MappingProxyType({}),
         names: Mapping[int, str] = MappingProxyType({}),
         told: Mapping[int, Message] = MappingProxyType({}),
-        first: Sequence[Message] = (),
+        before: Mapping[int, Sequence[Message]] = MappingProxyType({}),
         *,
         anew: bool = False,
     ) -> tuple[list[WindowEntry], bool]:
@@ -240,7 +233,7 @@ class SessionMessages(SavedMessages):
             known: by place, the turns of those that the bank holds.
             names: by place, the ids that messages have in the bank.
             told: by place, how messages were remembered before.
-            first: messages of no entry, which are stored before them, all together.
+            before: by place, messages of no entry, which are stored before the one there.
             anew: the chat is to be kept anew, which `_keep` does.
         """
         new = {
@@ -255,12 +248,15 @@ class SessionMessages(SavedMessages):
             entry.model_copy(update={"turn": turns.get(place), "name": ids.get(place)})
             for place, entry in enumerate(entries)
         ]
-        if not (new or first):
+        unshown = [(place, each) for place, messages in before.items() for each in messages]
+        rows = sorted([*unshown, *new.items()], key=itemgetter(0))
+        if not rows:
             return told_of, False
         chat = [] if anew or self._is_anew else [*self._unkept, *told_of]
-        stored, is_kept = self._stored([*first, *new.values()], records(chat, self._kept_turn))
-        for place, turn in zip(new, stored[len(first) :], strict=True):
-            told_of[place].turn = turn
+        stored, is_kept = self._stored([message for _, message in rows], records(chat, self._kept_turn))
+        for (place, message), turn in zip(rows, stored, strict=True):
+            if message is new.get(place):
+                told_of[place].turn = turn
         if is_kept:
             self._unkept, self._kept_turn = [], stored[-1]
         return told_of, is_kept
@@ -372,12 +368,16 @@ class SessionMessages(SavedMessages):
         kept = self._bank.storage.as_kept([message for _, message in said])
         return [(place, message) for (place, _), message in zip(said, kept, strict=True)]
 
-    def _edited_away(self, old: Sequence[WindowEntry], new: Sequence[WindowEntry]) -> Collection[int]:
+    def _edited_away(self, old: Sequence[WindowEntry], new: Sequence[WindowEntry]) -> tuple[set[int], set[int]]:
+        """The places in the chat of what was edited away, and of all that was compared."""
         # Users' front ends hand over what was said, without any tools.
         tools = any(entry.seen.role in TOOL for entry in new)
         system = [[text_of(each.message) for each in entries if each.message.role in SYSTEM] for entries in (old, new)]
         same_system = system[0][: len(system[1])] == system[1]
-        return edited_away(self._words(old, tools=tools), self._words(new, tools=tools), same_system=same_system)
+        said, now = self._words(old, tools=tools), self._words(new, tools=tools)
+        beside = set() if tools else beside_calls(said, now, [entry.seen for entry in old])
+        said = [each for each in said if each[0] not in beside]
+        return edited_away(said, now, same_system=same_system), {place for place, _ in said}
 
     def _given_again(self, entries: list[WindowEntry], old: Sequence[WindowEntry]) -> list[WindowEntry]:
         """The entries of a history that is handed over, as the chat has them."""

@@ -232,6 +232,24 @@ async def test_a_function_agent_remembers_and_recalls_once_a_turn(
     assert [message.role.value for message in memory.get_all()] == ["user", "assistant", "tool", "assistant"]
 
 
+@pytest.mark.slow
+async def test_a_page_of_questions_and_answers_keeps_what_an_agent_said_beside_its_calls(bank: MemoryBank) -> None:
+    replies = list[Answer | str]()
+    for number in range(3):
+        replies += [Answer(f"Let me look, {number}.", (ToolCall("weather", {"city": "Ghent"}, "c1"),)), "12 degrees."]
+    shown, epochs = list[ChatMessage](), set[object]()
+    with ScriptedServer([*replies, "Yes."]) as server:
+        agent = FunctionAgent(tools=[weather], llm=HttpLLM(base_url=server.base_url), streaming=False)
+        for question in ("And now?", "And today?", "Now?", "Sure?"):
+            memory = SecomMemory(scope=ANN, session="now", bank=bank)
+            answer = str(await agent.run(question, chat_history=list(shown), memory=memory))
+            shown += [ChatMessage(role="user", content=question), ChatMessage(role="assistant", content=answer)]
+            epochs.add(bank.storage.epoch(ANN))
+    assert [text for text in stored(bank) if text.startswith("Let")] == [f"Let me look, {n}." for n in range(3)]
+    assert [text for text in stored(bank) if not text.startswith("Let")] == [str(each.content) for each in shown]
+    assert len(epochs) == 1, "nothing is forgotten and stored again"
+
+
 async def test_pitfall_02_an_agent_with_state_rewrites_only_its_copy(memory: SecomMemory, bank: MemoryBank) -> None:
     with ScriptedServer("ok") as server:
         agent = FunctionAgent(

@@ -321,6 +321,56 @@ def test_a_history_of_a_front_end_edits_what_it_says_and_no_more(bank: MemoryBan
     assert texts(memory.get_all()) == texts(memory_of(bank).get_all()) == texts(handed_over)
 
 
+def looked(number: int) -> list[ChatMessage]:
+    """An exchange of which a front end shows the question and the answer."""
+    call = ToolCallBlock(tool_call_id=str(number), tool_name="look", tool_kwargs={})
+    step = ChatMessage(role="assistant", blocks=[TextBlock(text=f"Let me look up {number}."), call])
+    result = ChatMessage(role="tool", content="found", additional_kwargs={"tool_call_id": str(number)})
+    return [user(f"Question {number}?"), step, result, bot(f"Answer {number}.")]
+
+
+def shown(*numbers: int) -> list[ChatMessage]:
+    return [message for number in numbers for message in (looked(number)[0], looked(number)[3])]
+
+
+def kept_of(*numbers: int) -> list[list[str]]:
+    return [[f"Question {number}?", f"Let me look up {number}.", f"Answer {number}."] for number in numbers]
+
+
+PAGES: dict[str, tuple[list[ChatMessage], list[list[str]]]] = {
+    "goes on": ([*shown(1, 2, 3), user("Bye.")], [*kept_of(1, 2, 3), ["Bye."]]),
+    "the last answer is to be made again": (shown(1, 2, 3)[:-1], [*kept_of(1, 2), ["Question 3?"]]),
+    "the last question is asked otherwise": ([*shown(1, 2), user("Why?")], [*kept_of(1, 2), ["Why?"]]),
+    "an earlier question is asked otherwise": ([*shown(1), user("Why?")], [*kept_of(1), ["Why?"]]),
+    "an earlier answer is another one": (
+        [*shown(1), user("Question 2?"), bot("Two."), *shown(3)],
+        [*kept_of(1), ["Question 2?", "Two."], *kept_of(3)],
+    ),
+    "an exchange is left out": (shown(1, 3), kept_of(1, 3)),
+    "the last exchange is taken back": (shown(1, 2), kept_of(1, 2)),
+    "the beginning is cut off": (shown(3), kept_of(1, 2, 3)),
+}
+
+
+@pytest.mark.parametrize("case", PAGES)
+@pytest.mark.parametrize("each_time", [False, True])
+def test_what_an_agent_says_beside_its_calls_stays_and_goes_with_the_answer_whatever_a_page_hands_over(
+    bank: MemoryBank, case: str, each_time: bool
+) -> None:
+    history, kept = PAGES[case]
+    for number in (1, 2, 3):
+        memory = memory_of(bank)
+        if each_time:
+            memory.set(shown(*range(1, number)))
+        memory.put_messages(looked(number))
+    turns, epoch = bank.turns(ANN, "now"), bank.storage.epoch(ANN)
+    memory.set(history)
+    assert said(bank) == kept
+    assert texts(memory.get_all()) == texts(memory_of(bank).get_all()) == texts(history)
+    if kept[:3] == kept_of(1, 2, 3):
+        assert (bank.turns(ANN, "now")[:3], bank.storage.epoch(ANN)) == (turns, epoch), "nothing is stored again"
+
+
 def test_a_history_given_again_to_a_bank_that_redacts_is_known() -> None:
     with MemoryBank.open(redact=lambda text: text.replace("4711", "[PIN]")) as bank:
         memory_of(bank).set([user("My PIN is 4711."), bot("Noted.")])
