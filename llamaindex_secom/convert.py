@@ -154,7 +154,7 @@ def to_message(chat: ChatMessage, *, tools: bool = False) -> Message:
         tools: spell out tool calls.
 
     Raises:
-        InvalidInput: for a timestamp that is no time.
+        InvalidInput: for a timestamp that is no time, with its key.
     """
     extra = chat.additional_kwargs
     role = _ROLES.get(chat.role, chat.role.value)
@@ -318,9 +318,14 @@ def to_time(values: Mapping[str, Any]) -> datetime | None:
         values: the metadata of a document, or the ``additional_kwargs`` of a message.
 
     Raises:
-        InvalidInput: the value is neither a datetime, nor ISO 8601, nor seconds or milliseconds since 1970.
+        InvalidInput: the value is neither a datetime, nor ISO 8601, nor seconds or milliseconds since 1970. It names
+            the key.
     """
-    return written_time(_first(values, _TIMES))
+    key = _first_key(values, _TIMES)
+    try:
+        return written_time(values[key]) if key is not None else None
+    except InvalidInput as error:
+        raise InvalidInput(f"{key!r}: {error}") from error
 
 
 def said_at(chat: ChatMessage) -> datetime | None:
@@ -357,8 +362,14 @@ def _flat(parts: Sequence[str]) -> str:
     return json.dumps(list(parts), ensure_ascii=False)
 
 
+def _first_key(extra: Mapping[str, Any], keys: Sequence[str]) -> str | None:
+    # An empty text says nothing: databases and forms have it for what is missing.
+    return next((key for key in keys if (value := extra.get(key)) is not None and value != ""), None)
+
+
 def _first(extra: Mapping[str, Any], keys: Sequence[str]) -> Any:
-    return next((extra[key] for key in keys if extra.get(key) is not None), None)
+    key = _first_key(extra, keys)
+    return extra[key] if key is not None else None
 
 
 def _is_metadata(key: str, value: Any) -> bool:

@@ -233,6 +233,15 @@ async def test_a_function_agent_remembers_and_recalls_once_a_turn(
 
 
 @pytest.mark.slow
+async def test_a_message_with_an_empty_time_or_id_is_answered(memory: SecomMemory, bank: MemoryBank) -> None:
+    empty = {"timestamp": "", "created_at": "", "id": ""}
+    with ScriptedServer("Marta.") as server:
+        agent = FunctionAgent(llm=HttpLLM(base_url=server.base_url), streaming=False)
+        await agent.run(ChatMessage(role="user", content=QUERY, additional_kwargs=empty), memory=memory)
+    assert stored(bank) == [QUERY, "Marta."]
+
+
+@pytest.mark.slow
 async def test_a_page_of_questions_and_answers_keeps_what_an_agent_said_beside_its_calls(bank: MemoryBank) -> None:
     replies = list[Answer | str]()
     for number in range(3):

@@ -87,6 +87,16 @@ def test_a_timestamp_that_is_no_time_is_an_error_with_its_value(value: object) -
         to_time({"timestamp": value})
 
 
+@pytest.mark.parametrize("key", ["timestamp", "at", "created_at"])
+def test_an_error_in_a_time_names_the_key_and_an_empty_value_is_none(key: str) -> None:
+    with pytest.raises(InvalidInput, match=f"'{key}': .*'yesterday'"):
+        to_time({key: "yesterday"})
+    assert to_time({key: ""}) is None
+    empty = {key: "", "id": "", "name": "", "client": ""}
+    message = to_message(ChatMessage("Hello", additional_kwargs=empty))
+    assert (message.at, message.id, message.speaker, message.metadata) == (None, None, None, {"client": ""})
+
+
 def test_pitfall_07_blocks_are_read_not_content() -> None:
     call = ToolCallBlock(tool_call_id="1", tool_name="weather", tool_kwargs={"city": "Ghent"})
     tool_call = ChatMessage(role="assistant", blocks=[ThinkingBlock(content="hm"), call])
