@@ -336,6 +336,7 @@ class SecomMemory(SessionMessages):
             query = searched_for(asked.words, earlier, self._hook, warns=self.on_error == "warn")
             if query:
                 about |= {"session": self.session, "contents": self.trace_contents, **options.arguments}
+                about["counter"] = lambda text: self._count(escape_braces(text))
                 return traced_recall(self._bank, self.scope, query, **about)
         except FAILURES as error:
             self._failed("nothing is recalled", error)

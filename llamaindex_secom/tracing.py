@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Final
 
 from llama_index.core.bridge.pydantic import Field
@@ -19,6 +20,8 @@ from secom_core.stores.database import waiting_at_most
 _DISPATCHER: Final = get_dispatcher(__name__)
 _call: ContextVar[Callable[[], None]] = ContextVar("call")
 """What the span is of."""
+_SHORTER: Final = 0.9
+"""The largest part of its budget that a recall which is too long is made again with."""
 
 
 class SecomRecallEvent(BaseEvent):
@@ -49,7 +52,15 @@ class SecomRecallEvent(BaseEvent):
 
 
 def traced_recall(
-    bank: MemoryBank, scope: Sequence[str], query: str, *, contents: bool, session: str | None = None, **about: Any
+    bank: MemoryBank,
+    scope: Sequence[str],
+    query: str,
+    *,
+    contents: bool,
+    session: str | None = None,
+    counter: Callable[[str], int] | None = None,
+    token_budget: int | None = None,
+    **about: Any,
 ) -> Recall:
     """Recall within a span, and send a `SecomRecallEvent` at its end. The span itself holds no words.
 
@@ -61,6 +72,8 @@ def traced_recall(
         query: what is searched for.
         contents: whether the event holds the query and the recalled block.
         session: the session of the query.
+        counter: counts the tokens of the block, which are within the budget then in the bank's counter and in this one.
+        token_budget: as for `MemoryBank.recall`.
         **about: other arguments of `MemoryBank.recall`.
 
     Raises:
@@ -71,7 +84,8 @@ def traced_recall(
     def recall() -> None:
         # Somebody waits for the answer that the recall is for.
         with waiting_at_most(ANSWER_WAITS_S):
-            recalls.append(recalled(bank, scope, query, **about))
+            within = partial(recalled, bank, scope, query, **about)
+            recalls.append(_fitting(within, token_budget, counter))
         _DISPATCHER.event(_event(recalls[0], session, contents=contents))
 
     token = _call.set(recall)
@@ -80,6 +94,14 @@ def traced_recall(
     finally:
         _call.reset(token)
     return recalls[0]
+
+
+def _fitting(recall: Callable[..., Recall], token_budget: int | None, counter: Callable[[str], int] | None) -> Recall:
+    made, room = recall(token_budget=token_budget), token_budget
+    while counter is not None and token_budget and room and (tokens := counter(made.text)) > token_budget:
+        room = min(room * token_budget // tokens, int(room * _SHORTER))
+        made = recall(token_budget=room) if room else Recall(made.query, (), "", 0)
+    return made
 
 
 # Handlers of spans see arguments and results: there are none. It is made once, as making it takes time.

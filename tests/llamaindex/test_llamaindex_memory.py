@@ -360,6 +360,36 @@ def test_pitfall_11_it_keeps_to_its_limit(bank: MemoryBank) -> None:
     assert sum(count_tokens(text) for text in texts(longer)) <= 140
 
 
+def half(text: str) -> int:
+    return len(text) // 2
+
+
+COUNTERS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "the memory's": ({}, {"token_counter": half}),
+    "a tokenizer": ({}, {"tokenizer_fn": list}),
+    "the bank's": ({"token_counter": lambda text: len(text) // 20}, {}),
+    "one for which no block is short": ({}, {"token_counter": lambda text: 501 if text else 0, "token_budget": 500}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COUNTERS)
+def test_pitfall_11_it_keeps_to_its_limit_in_its_own_tokens_whatever_those_of_the_bank_are(name: str) -> None:
+    of_bank, of_memory = COUNTERS[name]
+    with MemoryBank.open(**of_bank) as bank:
+        for n in range(60):
+            text = f"My violin teacher Marta in Ghent says that lesson {n} went well."
+            bank.remember(ANN, [("user", text)], session=f"lesson {n}", close=True)
+        memory = SecomMemory.from_defaults(scope=ANN, bank=bank, token_limit=2000, **of_memory)
+        memory.put(user("What about the violin teacher Marta in Ghent?"))
+        shown = texts(memory.get())
+    assert sum(len(memory.tokenizer_fn(text)) for text in shown) <= 2000
+    assert memory.injected_tokens <= memory.token_budget == 500
+    fits = name != "one for which no block is short"
+    assert ("lesson" in "".join(shown)) is fits
+    assert (memory.injected_tokens > 350) is fits
+
+
 def test_pitfall_07_a_window_starts_on_a_user_message_and_pins_the_system(bank: MemoryBank) -> None:
     memory = window(bank, 12)
     memory.put_messages([ChatMessage(role="system", content="Be kind."), user("one two three"), bot("four five six")])
