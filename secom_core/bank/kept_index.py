@@ -217,9 +217,18 @@ class IndexKeeper:
             return True
         if kept.given_up or row.id in self.stuck or (space := self._space) is None:
             return True
-        written = attempted("the store", partial(self._written, space, row, index, kept, known, unmade), _BEHIND)
+        written = attempted("the store", partial(self._renewed, space, row, index, kept, known, unmade), _BEHIND)
         kept.given_up = written is None
         return written is not False
+
+    def _renewed(self, *given: Any) -> bool:
+        """Whether it is written; not where another process has written anew what it goes on from."""
+        try:
+            return self._written(*given)
+        except StaleIndex as error:
+            if error.damaged:
+                raise
+            return False
 
     def without(
         self,
@@ -352,11 +361,10 @@ def _gone(index: ScopeIndex) -> Changed:
 
 
 def _parts(block: Block) -> dict[str, bytes]:
-    entries = {name: each.tobytes() for name, each in block.entries.items()}
     apart = {name: packed({}, {name: block.arrays[name]}) for name in APART}
     arrays = {name: array for name, array in block.arrays.items() if name not in APART}
     about = {**block.about, "apart": {name: len(data) for name, data in apart.items()}}
-    return {OPENED: packed(about, arrays), **apart, **entries}
+    return {OPENED: packed(about, arrays), **apart, **{name: each.tobytes() for name, each in block.entries.items()}}
 
 
 def _moved_to(number: int, old: KeptBlock, block: Block, kept: Kept) -> KeptBlock:

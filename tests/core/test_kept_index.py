@@ -165,6 +165,19 @@ def test_two_processes_that_both_write_find_the_same(tmp_path: Path) -> None:
         assert answers(one) == answers(two) == anew(one)
 
 
+def test_what_another_process_has_written_anew_meanwhile_is_read_from_there(tmp_path: Path) -> None:
+    stale = StaleIndex("as though another process had written a newer one", damaged=False)
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        filled(bank, 10)
+        with patch.object(kept_index, "block_of", side_effect=stale) as asked, warnings.catch_warnings():
+            warnings.simplefilter("error", DegradedWarning)
+            filled(bank, 20, seed=6)
+        assert asked.called
+        filled(bank, 20, seed=7)
+        assert blocks(bank)
+        assert answers(bank) == anew(bank)
+
+
 DAMAGE: dict[str, Callable[[bytes], bytes | None]] = {
     "cut off": lambda data: data[: len(data) // 2],
     "empty": lambda data: b"",
