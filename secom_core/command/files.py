@@ -7,6 +7,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from ..conversation import Session
@@ -33,17 +34,28 @@ def read_text(name: str) -> str:
         raise Refused(f"{shown} is not UTF-8: byte {error.start} is {raw[error.start]:#04x}") from error
 
 
+class _Held(io.BytesIO):
+    """What came through standard input or a pipe, which can be read but once."""
+
+    def __init__(self, raw: bytes, name: str) -> None:
+        super().__init__(raw)
+        self.name = name
+
+
 @dataclass(frozen=True)
 class Source:
-    """A file, folder or archive that is remembered, or standard input, which is held in memory."""
+    """A file, folder or archive that is remembered; or standard input or a pipe, which are held in memory."""
 
-    given: str | io.BytesIO
+    given: str | _Held
     options: Namespace
 
     @classmethod
     def of(cls, name: str, options: Namespace) -> Source:
         """The source with this name; ``-`` is standard input."""
-        return cls(io.BytesIO(sys.stdin.buffer.read()) if name == _STDIN else str(file_at(name)), options)
+        if name == _STDIN:
+            return cls(_Held(sys.stdin.buffer.read(), _STDIN_SHOWN), options)
+        path = file_at(name)
+        return cls(_Held(path.read_bytes(), str(path)) if path.is_fifo() else str(path), options)
 
     def sessions(self, *, first: bool) -> Iterator[Session]:
         """Its sessions, read again each time.
@@ -53,9 +65,10 @@ class Source:
 
         Raises:
             InvalidInput: it cannot be read; with its name, the place and what to do.
-            Refused: standard input needs a name.
+            Refused: standard input, or a pipe, needs a name.
         """
-        if isinstance(self.given, io.BytesIO):
+        held = self.given.name if isinstance(self.given, _Held) else None
+        if isinstance(self.given, _Held):
             self.given.seek(0)
         asked = self.options
         found = read(
@@ -72,8 +85,10 @@ class Source:
             note=note if first else _say_nothing,
         )
         for session in found:
-            if session.name.startswith(_STDIN_SHOWN) and isinstance(self.given, io.BytesIO):
-                raise Refused("what comes through standard input needs a name: --session NAME")
+            if held is not None and asked.session is None and session.name.startswith(Path(held).stem):
+                # The name of a pipe is often made by the shell, another one each time.
+                through = held if held == _STDIN_SHOWN else f"the pipe {held}"
+                raise Refused(f"what comes through {through} needs a name: --session NAME")
             yield session
 
 

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ..archive.export import message_record
 from ..conversation import Scope, Turn
@@ -20,6 +20,11 @@ from ..text.visible import inline
 from .opening import Opened, as_options, opened, scope_of
 from .options import listed_layer
 from .terminal import Refused, note, show
+
+Listed = TypeVar("Listed")
+
+_OF_SESSIONS: Final = ("segments", "turns")
+"""What may be looked at of one session alone."""
 
 
 def scopes_(args: Namespace) -> None:
@@ -41,6 +46,10 @@ def inspect_(args: Namespace) -> None:
     layer, scope = listed_layer(args.what), scope_of(args)
     if args.make and (layer is None or not layer.takes_in_sessions):
         raise Refused(f"--make is for what is made of closed sessions, not for {args.what}")
+    if args.session is not None and args.what not in _OF_SESSIONS:
+        raise Refused(f"--session is for {' and '.join(_OF_SESSIONS)}, not for {args.what}")
+    if args.last is not None and args.what == "overview":
+        raise Refused("--last is for lists, not for the overview")
     with opened(args, layers=[layer] if layer is not None else []) as there:
         there.row(scope)
         if args.make:
@@ -74,7 +83,7 @@ def _overview(there: Opened, scope: Scope, args: Namespace) -> Listing:
 
 def _sessions(there: Opened, scope: Scope, args: Namespace) -> Listing:
     rows: list[dict[str, Any]] = []
-    for name in there.sessions(scope):
+    for name in _latest(there.sessions(scope), args):
         turns, memories = there.bank.turns(scope, name), there.bank.memories(scope, name)
         rows.append({"session": name, "begin": _iso(turns[0].at), "turns": len(turns), "segments": len(memories)})
     lines = [
@@ -88,7 +97,7 @@ def _sessions(there: Opened, scope: Scope, args: Namespace) -> Listing:
 def _segments(there: Opened, scope: Scope, args: Namespace) -> Listing:
     rows: list[dict[str, Any]] = []
     lines: list[str] = []
-    for name in _named(there, scope, args):
+    for name in _latest(_named(there, scope, args), args):
         turns, cuts = there.bank.turns(scope, name), segments_of(there.bank.memories(scope, name))
         segments = [
             {"start": cut.start, "stop": cut.stop, "turn_ids": [turn.id for turn in turns[cut.start : cut.stop]]}
@@ -100,8 +109,7 @@ def _segments(there: Opened, scope: Scope, args: Namespace) -> Listing:
 
 
 def _turns(there: Opened, scope: Scope, args: Namespace) -> Listing:
-    turns = [turn for name in _named(there, scope, args) for turn in there.bank.turns(scope, name)]
-    turns = turns[-args.last :] if args.last else turns
+    turns = _latest([turn for name in _named(there, scope, args) for turn in there.bank.turns(scope, name)], args)
     return Listing([turn_json(turn) for turn in turns], ["\n\n".join(map(_turn_text, turns))])
 
 
@@ -114,6 +122,10 @@ def turn_json(turn: Turn) -> dict[str, Any]:
     """A turn for JSON, every character kept."""
     messages = [message_record(message) for message in turn.messages]
     return {"id": turn.id, "session": turn.session, "index": turn.index, "at": _iso(turn.at), "messages": messages}
+
+
+def _latest(found: Sequence[Listed], args: Namespace) -> Sequence[Listed]:
+    return found[-args.last :] if args.last else found
 
 
 def _named(there: Opened, scope: Scope, args: Namespace) -> Sequence[str]:

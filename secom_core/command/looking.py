@@ -32,18 +32,23 @@ def recall_(args: Namespace) -> None:
     queries = _queries(args.query)
     with opened(args, layers=wanted) as there:
         there.row(scope)
+        also = [check_scope(json.loads(each)) for each in args.also or ()]
+        for unknown in there.unknown(also):
+            note(f"--also: {unknown}")
         for layer in wanted:
             there.bank.layers[layer.name].recall_without_model = args.without_model
-        names, also = [layer.name for layer in wanted], [check_scope(json.loads(each)) for each in args.also or ()]
+        names = [layer.name for layer in wanted]
         options = RecallOptions(args.token_budget, args.k, names, args.only_relevant, args.where, also, args.history)
         recalls = [there.bank.recall(scope, query, now=args.now, **options.arguments) for query in queries]
         missing = [layer.name for layer in wanted if there.behind(scope, layer)]
     rows = [_recall_json(recall) for recall in recalls] if args.json else []
     text = "\n\n".join(each.text for each in recalls if each.text)
     show(args, rows if args.query == "-" else next(iter(rows), None), text, _painted)
+    # What is found may be longer than the block may be.
+    fits = f" that fits into --token-budget {args.token_budget}" if args.token_budget is not None else ""
     for recall in recalls:
         if not (recall.text or args.json):
-            note(f"nothing is found for {shorten(recall.query)}" if args.query == "-" else "nothing is found for that")
+            note(f"nothing{fits} is found for {shorten(recall.query) if args.query == '-' else 'that'}")
     for name in missing:
         note(f"not every closed session is in the {name} yet; `secom inspect {name} --make` takes them in")
 

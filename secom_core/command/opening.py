@@ -47,11 +47,17 @@ class Opened:
         """
         found = self.store.scope(scope)
         if found is None or not self.bank.stats(scope).turns:
-            said = as_options(scope) + from_where(self.settings, "scope")
-            known = [as_options(each) for each in self.store.scopes(most=_COMPARED) if each != scope]
-            near = did_you_mean(as_options(scope), known)
-            raise Refused(f"nothing is remembered for {said}; `secom scopes` lists what there is{near}")
+            raise Refused(self._nothing(scope, from_where(self.settings, "scope")))
         return found
+
+    def unknown(self, scopes: Sequence[Scope]) -> list[str]:
+        """What is to be said of each scope in which nothing is remembered."""
+        return [self._nothing(scope) for scope in scopes if not self.bank.stats(scope).turns]
+
+    def _nothing(self, scope: Scope, source: str = "") -> str:
+        known = [as_options(each) for each in self.store.scopes(most=_COMPARED) if each != scope]
+        near = did_you_mean(as_options(scope), known)
+        return f"nothing is remembered for {as_options(scope)}{source}; `secom scopes` lists what there is{near}"
 
     def sessions(self, scope: Scope) -> list[str]:
         """The names of the scope's sessions by the time of their last message, the latest last."""

@@ -145,7 +145,7 @@ def _inspect(command: ArgumentParser) -> None:
     add = command.add_argument
     add("what", nargs="?", choices=_listed(), default="overview", metavar="WHAT", help="one of these")
     add("--session", metavar="NAME", help="only this session (segments, turns)")
-    add("--last", type=_number, metavar="N", help="only the latest so many")
+    add("--last", type=_number, metavar="N", help="only the latest so many (of segments: sessions)")
     add("--make", action="store_true", help="make what is missing of closed sessions")
     _scope(command, json_too=True)
     _models(command)

@@ -174,6 +174,9 @@ def export_at(name: str, path: Path) -> Export:
     """
     if path.is_dir():
         return Export(name, sorted(_in_folder(name, path), key=_outermost), is_single=False, is_folder=True)
+    if path.is_fifo():
+        # It can be read but once.
+        return export_of(name, path.read_bytes())
     size = path.stat().st_size
     return _unpacked(name, File(path.name, size, name, lambda: path.open("rb")))
 

@@ -29,7 +29,7 @@ from secom_core import MemoryBank
 from secom_core.command import main
 from secom_core.command.options import parser
 from secom_core.memory import Recall, RecallOptions
-from secom_core.readers import read_transcript
+from secom_core.readers import read, read_transcript
 
 ROOT = Path(__file__).resolve().parents[2]
 ALICE = ["--scope", "acme", "--scope", "alice"]
@@ -194,6 +194,16 @@ def test_standard_input_needs_a_name(secom: Secom, monkeypatch: pytest.MonkeyPat
     assert json.loads(secom.ok("inspect", "sessions", "--json", *ALICE))[0]["session"] == "monday"
 
 
+def test_a_pipe_is_read_once_and_needs_a_name(secom: Secom) -> None:
+    os.mkfifo("pipe")
+    for words, said in ([], "the pipe pipe needs a name"), (["--session", "monday"], "3 messages remembered"):
+        with subprocess.Popen(["sh", "-c", "cat chat.txt > pipe"]):
+            done = typed("remember", "pipe", *words, *ALICE)
+        assert said in done.out + done.err
+    with subprocess.Popen(["sh", "-c", "cat chat.txt > pipe"]):
+        assert [len(session.messages) for session in read("pipe")] == [3]
+
+
 SAID = [{"role": "user", "content": "I moved."}, {"role": "assistant", "content": "Where to?"}]
 FORMS = {
     "headers.txt": ("--- 3 May 2024 ---\nAnn: Hi\n--- 4 May 2024 ---\nAnn: Ho\n", ["3 May 2024", "4 May 2024"]),
@@ -350,6 +360,33 @@ def test_inspect_shows_what_every_bank_has_and_what_layers_list(kept: Secom) -> 
     assert listings() == wanted
     lines = dict(re.findall(r"^  ([a-z]+) +(\S.*)$", helped(kept, "inspect").split("Examples:")[0], re.M))
     assert lines.keys() >= set(wanted)
+
+
+def test_inspect_shows_the_latest_only_and_ignores_no_option(secom: Secom) -> None:
+    Path("two.txt").write_text("--- 3 May 2024 ---\nAnn: Hi\n--- 4 May 2024 ---\nBob: Ho\n", encoding="utf-8")
+    secom.ok("remember", "two.txt", *ALICE)
+    for what in ("sessions", "segments"):
+        shown = secom.ok("inspect", what, "--last", "1", *ALICE)
+        assert "4 May 2024" in shown
+        assert "3 May 2024" not in shown
+    for what in ("sessions", "summaries", "corrections"):
+        assert f"for segments and turns, not for {what}" in refused(secom("inspect", what, "--session", "x", *ALICE))
+    assert "--last is for lists" in refused(secom("inspect", "--last", "1", *ALICE))
+
+
+def test_a_block_that_is_too_small_is_told_from_nothing_found(kept: Secom) -> None:
+    assert (
+        "nothing that fits into --token-budget 5 is found" in kept("recall", "Ghent", "--token-budget", "5", *ALICE).err
+    )
+
+
+def test_another_scope_that_holds_nothing_is_told(kept: Secom) -> None:
+    kept.ok("remember", "chat.txt", "--scope", "acme", "--scope", "team")
+    done = kept("recall", "Ghent", "--also", '["acme", "teem"]', *ALICE)
+    assert (done.code, "Ghent" in done.out) == (0, True)
+    assert "--also: nothing is remembered for --scope acme --scope teem" in done.err
+    assert "did you mean --scope acme --scope team?" in done.err
+    assert kept("recall", "Ghent", "--also", '["acme", "team"]', *ALICE).err == ""
 
 
 def test_a_layer_takes_no_part_without_a_model_unless_it_is_asked_for_twice(kept: Secom) -> None:
