@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
 from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Final
 
 from ..archive import export as transfer
 from ..archive.replacing import replacing
 from ..archive.salvage import salvage
-from ..bank import MemoryBank, Parts
-from ..conversation import Scope
+from ..bank import MemoryBank, Parts, Remembered
+from ..conversation import Message, Scope, Session, Turn
 from ..errors import DuplicateId
 from ..pictures.report.html import counted
 from ..stores.cipher import is_plain
 from ..stores.places import file_at
+from ..text.visible import inline
 from .files import Source, read_text
 from .keys import new_key_of, target_key_of
 from .opening import as_options, no_store_at, open_named, opened, scope_of, store_path
@@ -35,12 +39,14 @@ def remember_(args: Namespace) -> None:
     scope = scope_of(args)
     with opened(args, make=True) as there:
         again = (session for each in sources for session in each.sessions(first=False))
+        dated = _OtherTimes()
         bar = tqdm(again, "remembering", len(sizes), unit="session", disable=not sys.stderr.isatty())
         try:
-            done = [there.bank.remember(scope, session, close=not args.open) for session in bar]
+            done = [_taken_in(there.bank, scope, session, dated, close=not args.open) for session in bar]
         except DuplicateId as error:
             raise Refused(_with_me(error, args.me)) from error
         _prepared(there.bank, scope, sum(len(each.turn_ids) for each in done))
+    dated.tell()
     new = sum(each.new for each in done)
     known = sum(sizes) - new
     names = list(dict.fromkeys(each.session for each in done))
@@ -48,6 +54,51 @@ def remember_(args: Namespace) -> None:
     besides = f", {known:,} known already" if known else ""
     text = f"{counted(new, 'message')} remembered{besides}, in {counted(len(names), 'session')}"
     show(args, {"new": new, "known": known, "sessions": names, "turn_ids": turn_ids}, text)
+
+
+@dataclass
+class _OtherTimes:
+    """The messages that are known with other times than the files give: a time zone or a date was read otherwise.
+
+    Args:
+        count: how many there are.
+        example: the times of the first, as it is stored and as it is given.
+        sessions: where they are stored.
+    """
+
+    count: int = 0
+    example: tuple[datetime, datetime] | None = None
+    sessions: dict[str, None] = field(default_factory=dict)
+
+    def compare(self, given: Iterable[Message], stored: Iterable[Turn]) -> None:
+        """Take note of those whose times differ."""
+        known = {message.id: (turn.session, message.at) for turn in stored for message in turn.messages}
+        for message in given:
+            session, at = known.get(message.id, ("", None))
+            if at is not None and message.at is not None and at != message.at:
+                self.count += 1
+                self.example = self.example or (at, message.at)
+                self.sessions[session] = None
+
+    def tell(self) -> None:
+        """Say that they keep their times, and how to change that."""
+        if self.example is None:
+            return
+        stored, given = (each.isoformat(" ", "minutes") for each in self.example)
+        names = [shlex.quote(inline(each)) for each in self.sessions]
+        besides = f" (and likewise of {counted(len(names) - 1, 'other session')})" if len(names) > 1 else ""
+        note(
+            f"{counted(self.count, 'message')} known already with another time, such as {stored} for what is now read "
+            f"as {given}; they keep it. To change that, `secom forget --session {names[0]}`{besides}, and remember the "
+            "file again"
+        )
+
+
+def _taken_in(bank: MemoryBank, scope: Scope, session: Session, dated: _OtherTimes, *, close: bool) -> Remembered:
+    done = bank.remember(scope, session, close=close)
+    if done.new < len(session.messages):
+        dated.compare(session.messages, bank.turns(scope, turn_ids=done.turn_ids))
+    return done
 
 
 def _with_me(error: DuplicateId, me: str | None) -> str:

@@ -194,6 +194,31 @@ def test_standard_input_needs_a_name(secom: Secom, monkeypatch: pytest.MonkeyPat
     assert json.loads(secom.ok("inspect", "sessions", "--json", *ALICE))[0]["session"] == "monday"
 
 
+def test_what_is_stored_with_another_time_than_the_file_has_is_told(secom: Secom) -> None:
+    name = "WhatsApp Chat with Zed.txt"
+    first = "01/02/2024, 09:15 - Zed: alpha\n01/02/2024, 09:16 - Ann: beta\n"
+    Path(name).write_text(first, encoding="utf-8")
+    secom.ok("remember", name, *ALICE)
+    assert "another time" not in secom("remember", name, *ALICE).err
+    # What has come since shows that the month stands first.
+    Path(name).write_text(f"{first}01/15/2024, 09:15 - Zed: gamma\n", encoding="utf-8")
+    done = secom("remember", name, *ALICE)
+    assert done.out == "1 message remembered, 2 known already, in 2 sessions\n"
+    assert (
+        "2 messages known already with another time, such as 2024-02-01 09:15+00:00 for what is now read as "
+        in done.err
+    )
+    assert "2024-01-02 09:15+00:00" in done.err
+    elsewhere = secom("remember", name, "--timezone", "Asia/Tokyo", *ALICE).err
+    assert "3 messages known already with another time" in elsewhere
+    assert "(and likewise of 1 other session)" in elsewhere
+    [advised] = re.findall(r"`secom (forget [^`]+)`", done.err)
+    secom.ok(*shlex.split(advised), "--yes", *ALICE)
+    assert "another time" not in secom("remember", name, *ALICE).err
+    times = [each["at"] for each in json.loads(secom.ok("inspect", "turns", "--json", *ALICE))]
+    assert times == ["2024-01-02T09:15:00+00:00", "2024-01-02T09:16:00+00:00", "2024-01-15T09:15:00+00:00"]
+
+
 def test_a_pipe_is_read_once_and_needs_a_name(secom: Secom) -> None:
     os.mkfifo("pipe")
     for words, said in ([], "the pipe pipe needs a name"), (["--session", "monday"], "3 messages remembered"):
