@@ -34,6 +34,11 @@ _OPENING: Final = re.compile(
 )
 _BOXED: Final = re.compile(rf"\s*\[(?P<name>[^\W\d_][{_IN_NAME}]{{0,38}})\]\s*(?=[:\uff1a])")
 """``[SPEAKER_00]: words``, as recognisers of speech write it."""
+_FROM: Final = re.compile(
+    r"\s*(?P<clock>\d{1,2}:\d\d:\d\d)\s+From\s+(?P<name>[^\s:](?:[^:\n]{0,80}?[^\s:])??)"
+    r"(?:\s+[tT]o\s+[^:\n]{1,80}?)?\s*:(?!\S)"
+)
+"""``14:05:10  From Ann Lee to Everyone:`` begins a message in the chat that Zoom saves."""
 _ABOVE: Final = re.compile(
     rf"\s*(?:\[(?P<boxed>[^\W\d_][{_IN_NAME}]{{0,38}})\]|(?P<bare>[^\W\d_](?:[{_IN_NAME}]{{0,38}}?(?!\s)[{_IN_NAME}])??))"
     r"(?:\s{2,}|\t|(?<=\])\s)(?P<clock>\d{1,3}:\d\d(?::\d\d)?(?:\s?[AP]M)?)\s*",
@@ -83,7 +88,9 @@ def _looks_like_name(name: str) -> bool:
 
 
 def _read_line(number: int, raw: str) -> _Line:
-    boxed = _BOXED.match(raw)
+    boxed, chat = _BOXED.match(raw), _FROM.match(raw)
+    if chat is not None:
+        raw = f"{chat['clock']} {chat['name']}:{raw[chat.end() :]}"
     found = _OPENING.fullmatch(boxed["name"] + raw[boxed.end() :] if boxed else raw.lstrip())
     if found is None or not (found["contact"] or _looks_like_name(found["name"].strip())):
         return _Line(number, raw)

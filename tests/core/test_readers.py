@@ -412,6 +412,27 @@ def test_words_of_nobody_are_named(text: str, carried: str) -> None:
         read_transcript(text)
 
 
+@pytest.mark.parametrize(
+    ("said", "private"),
+    [
+        (
+            "14:05:10\t From  Ann Lee : Hi: all\n",
+            "14:06:10\t From  bob  to  Ann Lee(Direct Message) : From me to you\n",
+        ),
+        (
+            "14:05:10 From Ann Lee to Everyone : Hi: all\n",
+            "14:06:10 From bob to Ann Lee (Privately) : From me to you\n",
+        ),
+        ("14:05:10\t From Ann Lee to Everyone:\n\tHi: all\n", "14:06:10\t From bob To Ann Lee:\n\tFrom me to you\n"),
+    ],
+)
+def test_the_chat_that_zoom_saves_names_who_speaks_and_not_to_whom(said: str, private: str) -> None:
+    [session] = read_transcript(said + private + said)
+    found = [(message.speaker, message.text, message.metadata["time"]) for message in session.messages]
+    first = ("Ann Lee", "Hi: all", "14:05")
+    assert found == [first, ("bob", "From me to you", "14:06"), first]
+
+
 MEETING = "Weekly sync\nMay 12, 2026, 10:00AM\n\nKatrin Vogel   0:03\nThe launch is on\nTuesday.\n\nTom   {}\nGood.\n"
 
 
