@@ -465,6 +465,30 @@ def test_a_session_of_claude_code_that_was_taken_up_again_is_not_there_twice(tmp
     assert [(each.session, each.new) for each in done] == [("shop (5d1e2b3c)", 2), ("shop (5d1e2b3c)", 1)]
 
 
+def test_of_claude_code_what_the_program_says_in_the_name_of_others_is_left_out(tmp_path: Path) -> None:
+    def row(key: str, role: str, content: object, **more: str) -> str:
+        ids = {"sessionId": "s", "uuid": key, "parentUuid": None, "cwd": "/shop"}
+        return json.dumps({**ids, "type": role, "message": {"role": role, "content": content, **more}}) + "\n"
+
+    def text(words: str) -> dict[str, str]:
+        return {"type": "text", "text": words}
+
+    opened = text("<ide_opened_file>The user opened a.py in the IDE.</ide_opened_file>")
+    rows = [
+        row("a", "user", [opened, text("Why does it fail?")]),
+        row("b", "assistant", [text("<bash-input> is a tag.")], model="m"),
+        row("c", "user", [text("[Request interrupted by user]")]),
+        row("d", "user", [text("[Request interrupted by user for tool use]")]),
+        row("e", "assistant", [text("No response requested.")], model="<synthetic>"),
+        row("f", "user", "It said [Request interrupted by user] again."),
+    ]
+    notes: list[str] = []
+    [session] = read(examples.write(tmp_path, {"s.jsonl": "".join(rows)}), note=notes.append)
+    said = ["Why does it fail?", "<bash-input> is a tag.", "It said [Request interrupted by user] again."]
+    assert [message.text for message in session.messages] == said
+    assert any(each.endswith("left out: hidden messages (4)") for each in notes)
+
+
 def test_without_a_current_node_the_newest_branch_stands(tmp_path: Path) -> None:
     garden = {key: value for key, value in examples.GARDEN.items() if key != "current_node"}
     assert of(tmp_path, "one.json", garden) == {

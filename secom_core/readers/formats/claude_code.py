@@ -19,8 +19,13 @@ from ..files import Export, File
 from ..messages import read_messages
 from ..reading import Reading, grouped, iso, titled
 
-_OWN: Final = regex(r"\s*<(?:command-|local-command-|bash-|system-reminder|task-notification)")
-"""How a line begins that the program wrote in the name of the user, as of a command."""
+_OWN: Final = regex(
+    r"\s*(?:<(?:command-|local-command-|bash-|system-reminder|task-notification|ide_opened_file|ide_selection)|"
+    r"\[Request interrupted by user(?: for tool use)?\]\s*\Z)"
+)
+"""How a text begins that the program wrote in the name of the user, as of a command or of what the editor shows."""
+_NO_MODEL: Final = "<synthetic>"
+"""Named as the model of what the program says itself in its place, such as that the network failed."""
 _SAID: Final = frozenset({"user", "assistant"})
 
 
@@ -56,7 +61,9 @@ def _message(row: Mapping[str, Any], reading: Reading) -> Message:
     own, message = str(row.get("uuid") or ""), row["message"]
     content = message.get("content")
     blocks = [content] if isinstance(content, str) else list(content or ())
-    parts = [] if _is_hidden(row, blocks, reading) else [part for each in blocks for part in _shown(each, reading)]
+    is_user = row["type"] == "user"
+    shown = [] if _is_hidden(row, reading) else [each for each in blocks if not (is_user and _is_own(each, reading))]
+    parts = [part for each in shown for part in _shown(each, reading)]
     kept = {"source": "claude-code", "message": own}
     at = iso(row.get("timestamp"))
     [read] = read_messages([{"role": message.get("role") or row["type"], "content": parts, "metadata": kept, "at": at}])
@@ -64,13 +71,19 @@ def _message(row: Mapping[str, Any], reading: Reading) -> Message:
     return Message(text, read.role, read.speaker, reading.stable(own, row.get("timestamp"), text), at, kept)
 
 
-def _is_hidden(row: Mapping[str, Any], blocks: list[Any], reading: Reading) -> bool:
+def _is_hidden(row: Mapping[str, Any], reading: Reading) -> bool:
     if row.get("isSidechain"):
         reading.left_out["messages of subagents"] += 1
         return True
-    first = blocks[0] if blocks else ""
-    text = first if isinstance(first, str) else str(first.get("text") or "")
-    is_own = bool(row.get("isMeta") or row.get("isCompactSummary") or _OWN.match(text))
+    is_own = bool(row.get("isMeta") or row.get("isCompactSummary") or row["message"].get("model") == _NO_MODEL)
+    reading.left_out["hidden messages"] += is_own
+    return is_own
+
+
+def _is_own(block: Any, reading: Reading) -> bool:
+    """Whether a part of what stands in the name of the user is the program's; what was typed may stand beside it."""
+    text = block if isinstance(block, str) else str(block.get("text") or "")
+    is_own = _OWN.match(text) is not None
     reading.left_out["hidden messages"] += is_own
     return is_own
 
