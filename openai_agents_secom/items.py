@@ -10,6 +10,7 @@ from agents import TResponseInputItem
 from secom_core.agents import LogEntry
 from secom_core.context import without_recalled
 from secom_core.conversation import Message
+from secom_core.errors import InvalidInput
 from secom_core.readers import read_messages
 
 _SPOKEN = ("user", "assistant")
@@ -17,8 +18,17 @@ _OF_SESSION = ("system", "developer")
 
 
 def as_entry(item: TResponseInputItem) -> LogEntry:
-    """An item as it is kept: the words of users and assistants are remembered, and every item is kept whole."""
+    """An item as it is kept: the words of users and assistants are remembered, and every item is kept whole.
+
+    Raises:
+        InvalidInput: for an item that the SDK's ``EncryptedSession`` has made unreadable.
+    """
     body = cast("Mapping[str, Any]", item)
+    if "__enc__" in body:
+        raise InvalidInput(
+            "a SecomSession in an EncryptedSession gets no words to remember; give the runs the SecomSession itself, "
+            "and encrypt the whole bank with MemoryBank.open(…, key=…)"
+        )
     return LogEntry(body, _message(body), of_session=body.get("role") in _OF_SESSION)
 
 
@@ -43,6 +53,11 @@ def dialogue_of(items: Sequence[TResponseInputItem]) -> list[Message]:
     return [message for message in said if message is not None]
 
 
+def has_user(items: Sequence[TResponseInputItem]) -> bool:
+    """Whether the user has a message among the items: not where a handoff tells them as the SDK's summary."""
+    return any(cast("Mapping[str, Any]", item).get("role") == "user" for item in items)
+
+
 def last_user(items: Sequence[TResponseInputItem]) -> int | None:
     """The place of the user's last message; nothing if there is none, or if it says nothing."""
     for place in range(len(items) - 1, -1, -1):
@@ -53,7 +68,7 @@ def last_user(items: Sequence[TResponseInputItem]) -> int | None:
 
 
 def with_block(items: Sequence[TResponseInputItem], block: str) -> list[TResponseInputItem]:
-    """The items with the recalled memories before the user's last message."""
-    place = last_user(items)
+    """The items with the recalled memories before the user's last message; before all of them if there is none."""
+    place = last_user(items) or 0
     recalled = cast("TResponseInputItem", {"role": "user", "content": block})
-    return [*items[:place], recalled, *items[place:]] if place is not None else list(items)
+    return [*items[:place], recalled, *items[place:]]

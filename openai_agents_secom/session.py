@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from agents import TResponseInputItem
 from agents.memory.session_settings import SessionSettings, resolve_session_limit
@@ -14,7 +14,9 @@ from secom_core.agents import AgentSession
 from secom_core.bank import MemoryBank
 from secom_core.memory import RecallOptions
 
-from .items import as_entry, as_item, dialogue_of, last_user, with_block
+from .items import as_entry, as_item, dialogue_of, has_user, last_user, with_block
+
+_ALL: Final = -1
 
 
 class SecomSession(AgentSession):
@@ -85,7 +87,11 @@ class SecomSession(AgentSession):
         return items if most is None or most < 0 else items[max(len(items) - most, 0) :]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Add items: they are on disk when this returns, and what is said in them can be recalled."""
+        """Add items: they are on disk when this returns, and what is said in them can be recalled.
+
+        Raises:
+            InvalidInput: for what the SDK's ``EncryptedSession`` makes of items.
+        """
         await asyncio.to_thread(self._log.add, [as_entry(item) for item in items])
 
     async def pop_item(self) -> TResponseInputItem | None:
@@ -109,12 +115,14 @@ class SecomSession(AgentSession):
     async def with_memories(self, data: CallModelData[Any]) -> ModelInputData:
         """Put memories before the user's last message, for one call of the model (``call_model_input_filter``).
 
-        All calls of a turn get the same memories, so that the prompt before them stays in prompt caches.
+        All calls of a turn get the same memories, so that the prompt before them stays in prompt caches. If the call
+        has no message of the user, as after a handoff with ``nest_handoff_history``, they stand before everything.
 
         Args:
             data: what the SDK is about to send.
         """
         given = data.model_data
         begins = last_user(given.input) == len(given.input) - 1
-        block = await self._block(dialogue_of(given.input), begins)
+        said = given.input if has_user(given.input) else await self.get_items(_ALL)
+        block = await self._block(dialogue_of(said), begins)
         return ModelInputData(with_block(given.input, block), given.instructions) if block else given

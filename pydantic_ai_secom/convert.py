@@ -16,6 +16,8 @@ from pydantic_ai.messages import (
     SystemPromptPart,
     TextContent,
     TextPart,
+    ToolReturn,
+    ToolReturnPart,
     UserPromptPart,
 )
 
@@ -24,9 +26,41 @@ from secom_core.context import without_recalled
 from secom_core.conversation import Message
 
 
-def as_entry(message: ModelMessage) -> LogEntry:
-    """A message as it is kept: the words of users and models are remembered, and every message is kept whole."""
-    return LogEntry(_body(message), said(message))
+class ToolContents:
+    """What tools give the model to read beside their results: Pydantic AI sends it in the name of the user."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def note(self, result: object) -> None:
+        """Take in what a tool has returned."""
+        if isinstance(result, ToolReturn) and result.content:
+            self._seen.add(hash(_text(UserPromptPart(result.content))))
+
+    def prompts(self, message: ModelMessage) -> list[UserPromptPart]:
+        """What the user says in a message."""
+        prompts = [part for part in message.parts if isinstance(part, UserPromptPart)]
+        if not prompts or not any(isinstance(part, ToolReturnPart) for part in message.parts):
+            return prompts
+        return [part for part in prompts if hash(_text(part)) not in self._seen]
+
+
+def as_entries(messages: Sequence[ModelMessage], contents: ToolContents) -> list[LogEntry]:
+    """Messages as they are kept: the words of users and models are remembered, and every message is kept whole.
+
+    An answer that Pydantic AI sent back to the model, as a validator of the output had it, is not remembered.
+    """
+    following = [*messages[1:], None]
+    return [
+        LogEntry(_body(message), said(message, contents) if after is None or not _sends_back(after) else None)
+        for message, after in zip(messages, following, strict=True)
+    ]
+
+
+def _sends_back(message: ModelMessage) -> bool:
+    kinds = {part.part_kind: part for part in message.parts}
+    of_answer = getattr(kinds.get("retry-prompt"), "tool_name", "") is None
+    return isinstance(message, ModelRequest) and ("retry-feedback" in kinds or of_answer)
 
 
 def _body(message: ModelMessage) -> Mapping[str, Any]:
@@ -35,7 +69,7 @@ def _body(message: ModelMessage) -> Mapping[str, Any]:
 
 
 def as_messages(bodies: Sequence[Mapping[str, Any]]) -> list[ModelMessage]:
-    """The messages that `as_entry` keeps, whole again."""
+    """The messages that `as_entries` keeps, whole again."""
     return ModelMessagesTypeAdapter.validate_json(json.dumps(bodies))
 
 
@@ -48,12 +82,12 @@ def as_body(message: Message) -> Mapping[str, Any]:
     return _body(ModelRequest([replace(prompt, timestamp=message.at) if message.at else prompt]))
 
 
-def said(message: ModelMessage) -> Message | None:
-    """What a message says; nothing of calls of tools, their results, thoughts and instructions."""
+def said(message: ModelMessage, contents: ToolContents) -> Message | None:
+    """What a message says; nothing of calls of tools, their results and contents, thoughts and instructions."""
     if isinstance(message, ModelResponse):
         texts, role, at = [part.content for part in message.parts if isinstance(part, TextPart)], "assistant", None
     else:
-        prompts = [part for part in message.parts if isinstance(part, UserPromptPart)]
+        prompts = contents.prompts(message)
         texts, role = [_text(part) for part in prompts], "user"
         at = prompts[0].timestamp if prompts else None
     text = without_recalled("\n".join(texts))
@@ -67,21 +101,22 @@ def _text(prompt: UserPromptPart) -> str:
     return "\n".join(word for word in words if isinstance(word, str))
 
 
-def dialogue_of(messages: Sequence[ModelMessage]) -> list[Message]:
+def dialogue_of(messages: Sequence[ModelMessage], contents: ToolContents) -> list[Message]:
     """What users and models say, in order, up to the user's last message; nothing if that message has no words."""
-    place = last_prompt(messages)
-    if place is None or said(messages[place]) is None:
+    place = last_prompt(messages, contents)
+    if place is None or said(messages[place], contents) is None:
         return []
-    return [message for each in messages[: place + 1] if (message := said(each)) is not None]
+    return [message for each in messages[: place + 1] if (message := said(each, contents)) is not None]
 
 
-def with_block(messages: Sequence[ModelMessage], block: str) -> list[ModelMessage]:
+def with_block(messages: Sequence[ModelMessage], block: str, contents: ToolContents) -> list[ModelMessage]:
     """New messages with the recalled memories before the user's last prompt; those that are given stay as they are."""
-    place = last_prompt(messages)
+    place = last_prompt(messages, contents)
     request = messages[place] if place is not None else None
     if place is None or not isinstance(request, ModelRequest):
         return list(messages)
-    first = next(number for number, part in enumerate(request.parts) if isinstance(part, UserPromptPart))
+    prompt = contents.prompts(request)[0]
+    first = next(number for number, part in enumerate(request.parts) if part is prompt)
     parts = [*request.parts[:first], UserPromptPart(block), *request.parts[first:]]
     return [*messages[:place], replace(request, parts=parts), *messages[place + 1 :]]
 
@@ -129,10 +164,9 @@ def _with_prompts(message: ModelMessage, prompts: Mapping[str, SystemPromptPart]
     return replace(message, parts=parts)
 
 
-def last_prompt(messages: Sequence[ModelMessage]) -> int | None:
+def last_prompt(messages: Sequence[ModelMessage], contents: ToolContents) -> int | None:
     """The place of the request with the user's last prompt; nothing if there is none."""
     for place in range(len(messages) - 1, -1, -1):
-        message = messages[place]
-        if isinstance(message, ModelRequest) and any(isinstance(part, UserPromptPart) for part in message.parts):
+        if isinstance(messages[place], ModelRequest) and contents.prompts(messages[place]):
             return place
     return None

@@ -12,9 +12,10 @@ import pydantic_ai
 from pydantic import ValidationError
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability, CapabilityOrdering
-from pydantic_ai.messages import ModelMessage
+from pydantic_ai.messages import ModelMessage, ToolCallPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
+from pydantic_ai.tools import ToolDefinition
 
 from secom_core.agents import AgentSession
 from secom_core.bank import MemoryBank
@@ -22,7 +23,7 @@ from secom_core.conversation import Message
 from secom_core.errors import warn_degraded
 from secom_core.memory import RecallOptions
 
-from .convert import after, as_body, as_entry, as_messages, as_of, dialogue_of, last_prompt, with_block
+from .convert import ToolContents, after, as_body, as_entries, as_messages, as_of, dialogue_of, last_prompt, with_block
 
 Block: TypeAlias = Callable[[Sequence[Message], bool], Awaitable[str]]
 """What is recalled beside a dialogue, and whether the model is called for its last message for the first time."""
@@ -80,9 +81,10 @@ class SecomSession(AgentSession):
         options = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
         super().__init__(bank, scope, session, options, framework="pydantic_ai", plain=as_body)
         self.session: Final = self._name
-        self.memories: Final = Memories(self._block)
+        self._contents = ToolContents()
+        self.memories: Final = Memories(self._block, self._contents)
         """A capability that recalls."""
-        self.conversation: Final = Conversation(self, self._block)
+        self.conversation: Final = Conversation(self, self._block, self._contents)
         """A capability that gives a run the history, recalls, and keeps what is new."""
 
     async def messages(self) -> list[ModelMessage]:
@@ -113,7 +115,7 @@ class SecomSession(AgentSession):
         Raises:
             InvalidInput: a message cannot be remembered; none of these is kept.
         """
-        await asyncio.to_thread(self._log.add, [as_entry(message) for message in messages])
+        await asyncio.to_thread(self._log.add, as_entries(messages, self._contents))
 
     async def clear(self) -> None:
         """Delete the conversation: its messages, and everything that was remembered from it.
@@ -129,10 +131,11 @@ class Memories(AbstractCapability[Any]):
 
     Args:
         block: gives what is recalled beside a dialogue.
+        contents: takes in what tools give the model to read, so that it does not pass for the user's words.
     """
 
-    def __init__(self, block: Block) -> None:
-        self._block = block
+    def __init__(self, block: Block, contents: ToolContents) -> None:
+        self._block, self._contents = block, contents
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -146,9 +149,25 @@ class Memories(AbstractCapability[Any]):
             ctx: the run.
             request_context: what is about to be sent.
         """
-        messages = request_context.messages
-        block = await self._block(dialogue_of(messages), last_prompt(messages) == len(messages) - 1)
-        return replace(request_context, messages=with_block(messages, block)) if block else request_context
+        messages, contents = request_context.messages, self._contents
+        begins = last_prompt(messages, contents) == len(messages) - 1
+        block = await self._block(dialogue_of(messages, contents), begins)
+        return replace(request_context, messages=with_block(messages, block, contents)) if block else request_context
+
+    async def after_tool_execute(
+        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: dict[str, Any], result: Any
+    ) -> Any:
+        """Take in what a tool gives the model to read.
+
+        Args:
+            ctx: the run.
+            call: what the model asked.
+            tool_def: the tool.
+            args: what it was called with.
+            result: what it returned, which stays as it is.
+        """
+        self._contents.note(result)
+        return result
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -165,10 +184,11 @@ class Conversation(Memories):
     Args:
         session: the conversation.
         block: gives what is recalled beside a dialogue.
+        contents: takes in what tools give the model to read.
     """
 
-    def __init__(self, session: SecomSession, block: Block) -> None:
-        super().__init__(block)
+    def __init__(self, session: SecomSession, block: Block, contents: ToolContents) -> None:
+        super().__init__(block, contents)
         self._session, self._is_begun = session, False
 
     def get_ordering(self) -> CapabilityOrdering:

@@ -140,15 +140,21 @@ class ConversationLog:
         if not self._waiting:
             return
         words = [entry.message for entry in self._waiting if entry.message is not None]
+        last = self._bank.turns(self.scope, self.session, last=1) if self._waiting[0].message is None else []
         done = self._writer.remember(self.scope, words, session=self.session) if words else None
         turns = dict(zip([each.id for each in words], done.turns_of(words), strict=True)) if done else {}
-        if self._bank.chats.write(self.scope, self.session, list(self._records(turns))):
+        before = last[-1].id if last else next(iter(turns.values()), None)
+        if self._bank.chats.write(self.scope, self.session, list(self._records(turns, before))):
             self._waiting, self._kept = [], set()
 
-    def _records(self, turns: Mapping[str | None, str]) -> Iterator[ChatRecord]:
-        """The entries that wait, each with its turn: what a tool is asked and answers goes with the turn before it."""
-        last = self._bank.turns(self.scope, self.session, last=1) if self._waiting[0].message is None else []
-        turn = last[-1].id if last else None
+    def _records(self, turns: Mapping[str | None, str], before: str | None) -> Iterator[ChatRecord]:
+        """The entries that wait, each with its turn: what a tool is asked and answers goes with the turn before it.
+
+        Args:
+            turns: the turn of each message that is remembered, by its id.
+            before: the turn that the first entries go with; the first of all where they begin the session.
+        """
+        turn = before
         for entry in self._waiting:
             name = entry.message.id if entry.message is not None else None
             turn = turns.get(name, turn) if name is not None else turn
@@ -217,6 +223,9 @@ class ConversationLog:
             if before and not joins:
                 records = self._said_again(turn, before, records)
                 self._rewrite(records)
+            if not before:
+                # What came before the turn and was kept with it stays, with the session.
+                records = [replace(each, turn_id=None) if each.turn_id == turn.id else each for each in records]
             self._bank.forget(self.scope, turn_ids=[turn.id])
             if joins:
                 self._bank.remember(self.scope, before, session=self.session)

@@ -15,6 +15,9 @@ from ..stores.database import waiting_at_most
 _MORE: Final = 64
 """By how many turns the end of a session grows that is read for a prompt, and how many more it has at least."""
 
+_TURNS: Final = 16
+"""Of how many turns that go on side by side the memories are kept."""
+
 
 class PromptRecall:
     """Recalls for prompts.
@@ -31,7 +34,7 @@ class PromptRecall:
     def __init__(self, bank: MemoryBank, options: RecallOptions, caller: str) -> None:
         check_bank(bank, caller).layers.check(options.layers)
         self._bank, self._options = bank, options
-        self._last: tuple[tuple[object, ...], str] | None = None
+        self._latest: dict[tuple[object, ...], str] = {}
 
     def block(self, scope: Scope, session: str, dialogue: Sequence[Message], *, begins: bool) -> str:
         """The recalled memories as quoted data; empty if there are none.
@@ -46,12 +49,14 @@ class PromptRecall:
             begins: whether this is the first call of the turn. It searches again also if the same was asked before:
                 memories may have been added, corrected or forgotten since.
         """
-        asked = scope, session, *(message.line for message in dialogue)
-        # Runs side by side share this object: each returns what it has looked at itself.
-        last = self._last
-        if begins or last is None or last[0] != asked:
-            last = self._last = asked, self._found(scope, session, dialogue)
-        return last[1]
+        asked = scope, session, hash(tuple(message.line for message in dialogue))
+        # Runs side by side, and those of agents that are tools of others, share this object.
+        block = None if begins else self._latest.get(asked)
+        if block is None:
+            block = self._found(scope, session, dialogue)
+            latest = {key: each for key, each in self._latest.copy().items() if key != asked}
+            self._latest = dict([*latest.items(), (asked, block)][-_TURNS:])
+        return block
 
     def _found(self, scope: Scope, session: str, dialogue: Sequence[Message]) -> str:
         *before, asked = dialogue

@@ -22,7 +22,7 @@ from openai import AsyncOpenAI
 from openai_agents_secom import SecomSession, memory_tools
 from secom_core import MemoryBank
 from secom_core.errors import DegradedWarning, InvalidInput
-from secom_core.testing import Answer, ScriptedServer, ToolCall
+from secom_core.testing import Answer, ScriptedRequest, ScriptedServer, ToolCall
 
 
 def agent_on(server: ScriptedServer, tools: Any = ()) -> Agent[Any]:
@@ -117,6 +117,49 @@ async def test_all_calls_of_a_turn_get_the_same_memories(bank: MemoryBank) -> No
     assert "What is my dog called?" not in after[-1][1]
 
 
+async def test_an_agent_that_is_told_the_conversation_as_a_summary_gets_the_same_memories(bank: MemoryBank) -> None:
+    bank.remember(ALICE, [("user", "My plan is Gold.")], session="sunday")
+    session = SecomSession(bank, scope=ALICE, session="monday")
+    handed_on = Answer("I pass you on.", (ToolCall("transfer_to_billing"),))
+    call = Answer(None, (ToolCall("recall", {"query": "plan"}),))
+    with ScriptedServer([handed_on, call, "Gold."]) as server:
+        billing = agent_on(server, memory_tools(bank, scope=ALICE)).clone(name="billing")
+        config = quiet(call_model_input_filter=session.with_memories, nest_handoff_history=True)
+        triage = agent_on(server).clone(handoffs=[billing])
+        await Runner.run(triage, "What is my plan?", session=session, run_config=config)
+    first, *others = (request.messages for request in server.requests)
+    assert "My plan is Gold." in first[1][1]
+    assert [messages[1] for messages in others] == [first[1]] * 2
+    assert [role for role, _ in others[0]] == ["system", "user", "assistant", "assistant", "assistant"]
+    assert everything_said(bank) == "My plan is Gold.\nWhat is my plan?\nI pass you on.\nGold."
+
+
+async def test_an_agent_as_a_tool_leaves_the_memories_of_the_turn_as_they_are(bank: MemoryBank) -> None:
+    bank.remember(ALICE, [("user", "My dog is called Biscuit.")], session="sunday")
+    session = SecomSession(bank, scope=ALICE, session="monday")
+    replies = iter([Answer(None, (ToolCall("ask", {"input": "Which dog?"}),)), "Biscuit.", "It is Biscuit."])
+
+    def reply(request: ScriptedRequest) -> Any:
+        bank.remember(ALICE, [("user", f"My dog ate {len(request.prompt)} biscuits.")], session="sunday")
+        return next(replies)
+
+    with ScriptedServer(reply) as server:
+        agent = agent_on(server, [agent_on(server).as_tool("ask", "Asks.")])
+        await Runner.run(agent, "What is my dog called?", session=session, run_config=recalling(session))
+    before, asked, after = (request.messages for request in server.requests)
+    assert after[: len(before)] == before
+    assert asked[-1] == ("user", "Which dog?")
+    assert "Which dog?" not in everything_said(bank)
+
+
+async def test_an_encrypted_session_around_it_is_refused(bank: MemoryBank) -> None:
+    extensions = pytest.importorskip("agents.extensions.memory.encrypt_session", reason="needs cryptography")
+    session = SecomSession(bank, scope=ALICE, session="monday")
+    wrapped = extensions.EncryptedSession("monday", session, "a key of high entropy")
+    with pytest.raises(InvalidInput, match="gets no words to remember"):
+        await wrapped.add_items([{"role": "user", "content": "Hello."}])
+
+
 async def test_pop_forgets_what_was_said_last_and_clear_forgets_the_session(bank: MemoryBank) -> None:
     session = SecomSession(bank, scope=ALICE, session="monday")
     other = SecomSession(bank, scope=ALICE, session="tuesday")
@@ -185,6 +228,24 @@ async def test_what_follows_a_turn_that_an_assistant_began_is_taken_back_alone(b
     assert await session.pop_item() == said[1]
     assert everything_said(bank) == "Good morning."
     assert [item["content"] for item in await session.get_items()] == ["Good morning."]  # type: ignore[typeddict-item]
+
+
+async def test_what_came_before_a_message_stays_when_that_is_taken_back_or_forgotten(bank: MemoryBank) -> None:
+    session = SecomSession(bank, scope=ALICE, session="monday")
+    said: list[Any] = [
+        {"type": "compaction", "encrypted_content": "…"},
+        {"role": "user", "content": "Weather?"},
+        {"type": "function_call", "call_id": "1", "name": "weather", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "1", "output": "hail"},
+        {"role": "user", "content": "Shall I take a hat?"},
+    ]
+    for batch in (said[:3], said[3:]):
+        await session.add_items(batch)
+    bank.forget(ALICE, turn_ids=[bank.turns(ALICE, "monday")[-1].id])
+    assert await session.get_items() == said[:4]
+    await session.add_items(said[4:])
+    assert [await session.pop_item() for _ in said[1:]] == said[:0:-1]
+    assert await session.get_items() == said[:1]
 
 
 async def test_limits(bank: MemoryBank) -> None:

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("pydantic_ai", reason="needs the extra pydantic-ai")
 
 from frameworks import ALICE, LONG, everything_said
-from pydantic_ai import Agent, BinaryContent
+from pydantic_ai import Agent, BinaryContent, ModelRetry, RunContext, ToolReturn
 from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import (
@@ -110,6 +110,66 @@ async def test_calls_of_tools_come_back_whole_and_get_the_same_memories(bank: Me
     assert "never wear a hat" in "".join(text for _, text in before)
     assert written(await session.messages()) == written(result.all_messages())
     assert "hail in Ghent" not in everything_said(bank)
+
+
+@pytest.mark.parametrize("keeps_itself", [True, False])
+async def test_what_a_tool_gives_the_model_to_read_is_not_remembered_as_the_users_words(
+    bank: MemoryBank, keeps_itself: bool
+) -> None:
+    bank.remember(ALICE, [("user", "I never wear a hat in hail.")], session="sunday")
+    session = SecomSession(bank, scope=ALICE, session="monday")
+    with ScriptedServer([Answer(None, (ToolCall("page"),)), "It is an advertisement."]) as server:
+        agent = agent_on(server)
+
+        @agent.tool
+        def page(ctx: RunContext[Any]) -> ToolReturn:
+            ctx.enqueue("Be quick, please.")
+            return ToolReturn(
+                "found", content=["I always wear a hat.", BinaryContent(b"\x89PNG", media_type="image/png")]
+            )
+
+        if keeps_itself:
+            await agent.run("What of my hat?", capabilities=[session.conversation])
+        else:
+            await turn(agent, session, "What of my hat?")
+    assert ["I always wear a hat." in request.prompt for request in server.requests] == [False, True]
+    assert all("I never wear a hat" in request.prompt for request in server.requests)
+    assert "I always wear" in ModelMessagesTypeAdapter.dump_json(await session.messages()).decode()
+    assert everything_said(bank).splitlines() == [
+        *("I never wear a hat in hail.", "What of my hat?", "Be quick, please.", "It is an advertisement.")
+    ]
+
+
+async def test_a_page_that_a_tool_shows_is_not_what_is_asked(bank: MemoryBank) -> None:
+    bank.remember(ALICE, [("user", "I never wear a hat in hail.")], session="sunday")
+    session = SecomSession(bank, scope=ALICE, session="monday")
+    with ScriptedServer([Answer(None, (ToolCall("page"),)), "Hail."]) as server:
+        agent = agent_on(server)
+
+        @agent.tool_plain
+        def page() -> ToolReturn:
+            return ToolReturn("found", content="Weather: hail.")
+
+        await agent.run("What of my hat?", capabilities=[session.conversation])
+    before, after = (request.messages for request in server.requests)
+    assert "never wear a hat" in before[-2][1]
+    assert after[: len(before)] == before
+
+
+async def test_an_answer_that_a_validator_sends_back_is_not_remembered(bank: MemoryBank) -> None:
+    session = SecomSession(bank, scope=ALICE, session="monday")
+    with ScriptedServer(["The PIN is 4711.", "I may not tell."]) as server:
+        agent = agent_on(server)
+
+        @agent.output_validator
+        def checked(output: str) -> str:
+            if "4711" in output:
+                raise ModelRetry("no numbers")
+            return output
+
+        result = await agent.run("Which PIN?", capabilities=[session.conversation])
+    assert everything_said(bank) == "Which PIN?\nI may not tell."
+    assert written(await session.messages()) == written(result.all_messages())
 
 
 async def test_calls_and_results_of_tools_are_redacted_whatever_the_names_in_them_are(tmp_path: Path) -> None:
