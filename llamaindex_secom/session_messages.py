@@ -368,7 +368,9 @@ class SessionMessages(SavedMessages):
         kept = self._bank.storage.as_kept([message for _, message in said])
         return [(place, message) for (place, _), message in zip(said, kept, strict=True)]
 
-    def _edited_away(self, old: Sequence[WindowEntry], new: Sequence[WindowEntry]) -> tuple[set[int], set[int]]:
+    def _edited_away(
+        self, old: Sequence[WindowEntry], new: Sequence[WindowEntry]
+    ) -> tuple[Collection[int], Collection[int]]:
         """The places in the chat of what was edited away, and of all that was compared."""
         # Users' front ends hand over what was said, without any tools.
         tools = any(entry.seen.role in TOOL for entry in new)
