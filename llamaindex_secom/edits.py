@@ -105,8 +105,8 @@ def _roles(words: Words) -> list[str]:
 # -- what agents say beside their calls of tools ----------------------------------------------------------------------
 
 
-def beside_calls(old: Words, new: Words, messages: Sequence[ChatMessage]) -> set[int]:
-    """The places of words beside a call of a tool that a history leaves out: front ends hand over the answers alone.
+def without_beside(old: Words, new: Words, messages: Sequence[ChatMessage]) -> list[tuple[int, Message]]:
+    """The chat without words beside a call of a tool that a history leaves out: front ends hand over answers alone.
 
     Args:
         old: what is remembered of the chat as it is.
@@ -114,9 +114,11 @@ def beside_calls(old: Words, new: Words, messages: Sequence[ChatMessage]) -> set
         messages: the chat as it is.
     """
     given = set(_keys(new))
-    calls = [place for place, each in old if each.role == "assistant" and not is_answer(messages[place])]
-    words = dict(old)
-    return {place for place in calls if words_of(words[place]) not in given}
+    return [
+        (place, each)
+        for place, each in old
+        if each.role != "assistant" or is_answer(messages[place]) or words_of(each) in given
+    ]
 
 
 def with_their_steps(gone: Collection[str], turns: Sequence[Turn], said: Collection[str | None]) -> set[str]:

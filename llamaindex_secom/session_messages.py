@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -23,7 +22,7 @@ from secom_core.processes import ForkLock
 from .agent_steps import UserHook, said_by_user
 from .chat_log import chat_of, last_turn, left_out, next_name, records
 from .convert import copied, text_of, to_messages
-from .edits import beside_calls, check_ids, edited_away, in_their_places, turns_from, with_their_steps
+from .edits import check_ids, edited_away, in_their_places, turns_from, with_their_steps, without_beside
 from .known_messages import Held, held_of, match_messages, memorable_by_place, words_of
 from .saved import know
 from .saving import SavedMessages
@@ -249,7 +248,7 @@ class SessionMessages(SavedMessages):
             for place, entry in enumerate(entries)
         ]
         unshown = [(place, each) for place, messages in before.items() for each in messages]
-        rows = sorted([*unshown, *new.items()], key=itemgetter(0))
+        rows = sorted([*unshown, *new.items()], key=lambda row: row[0])
         if not rows:
             return told_of, False
         chat = [] if anew or self._is_anew else [*self._unkept, *told_of]
@@ -377,9 +376,8 @@ class SessionMessages(SavedMessages):
         system = [[text_of(each.message) for each in entries if each.message.role in SYSTEM] for entries in (old, new)]
         same_system = system[0][: len(system[1])] == system[1]
         said, now = self._words(old, tools=tools), self._words(new, tools=tools)
-        beside = set() if tools else beside_calls(said, now, [entry.seen for entry in old])
-        said = [each for each in said if each[0] not in beside]
-        return edited_away(said, now, same_system=same_system), {place for place, _ in said}
+        said = said if tools else without_beside(said, now, [entry.seen for entry in old])
+        return edited_away(said, now, same_system=same_system), [place for place, _ in said]
 
     def _given_again(self, entries: list[WindowEntry], old: Sequence[WindowEntry]) -> list[WindowEntry]:
         """The entries of a history that is handed over, as the chat has them."""
