@@ -32,6 +32,9 @@ _without_citations: Final[Kept[str, str]] = Kept(
 _Key = tuple[str, tuple[str, str]]
 """What a message is known by (`_role_and_text`), after the latest text of the other side."""
 
+MEMORY_TOOLS: Final = frozenset({"search_memory", "read_memory", "manage_memory", "mark_memory"})
+"""How the tools of a memory are called (`langchain_secom.tools`), unless an application names them."""
+
 TAIL: Final = 64
 """How many of a session's latest turns are read to tell which messages are stored."""
 
@@ -327,9 +330,16 @@ def _named(messages: Iterable[Message], session: str, options: ThreadOptions) ->
 
 
 def _without_memory_tools(thread: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """The messages without calls of a memory's tools: their results are memories, which nobody said."""
-    results = [each for each in thread if isinstance(each, ToolMessage) and _is_of_memory(each)]
-    ours, said = {each.tool_call_id for each in results}, set(map(id, results))
+    """The messages without calls of a memory's tools: their results are memories, which nobody said.
+
+    Of a call that has no result, as a run broke off, the tool's name tells that it is one.
+    """
+    results = [each for each in thread if isinstance(each, ToolMessage)]
+    found = [each for each in results if _is_of_memory(each)]
+    ours, given = {each.tool_call_id for each in found}, {each.tool_call_id for each in results}
+    made = (call for each in thread if isinstance(each, AIMessage) for call in each.tool_calls)
+    ours |= {str(call["id"]) for call in made if call["name"] in MEMORY_TOOLS and call["id"] not in given}
+    said = set(map(id, found))
     return [without_calls(message, ours) for message in thread if id(message) not in said]
 
 

@@ -14,7 +14,10 @@ import pytest
 
 pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'langchain'")
 
+from http_agent import HttpAgentModel
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware.types import ToolCallRequest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.chat_models import generate_from_stream
 from langchain_core.messages import AIMessageChunk, BaseMessage
@@ -27,6 +30,7 @@ from langchain_secom import open_turns as module
 from langchain_secom.open_turns import OpenTurn, OpenTurns
 from secom_core import MemoryBank
 from secom_core.errors import StoreLocked
+from secom_core.testing import Answer, ScriptedServer, ToolCall
 
 ANN = ("ann",)
 LENA = "My sister Lena lives in Porto."
@@ -267,3 +271,21 @@ def test_what_cannot_be_remembered_at_the_next_run_is_held() -> None:
     turns.remember(ANN, besides="new")
     turns.remember(ANN, besides="new")
     assert written == ["a", "b"]
+
+
+def test_of_a_run_that_broke_off_in_a_memory_tool_no_call_is_remembered() -> None:
+    class BreaksOff(AgentMiddleware[Any, Any, Any]):
+        def wrap_tool_call(self, request: ToolCallRequest, handler: Any) -> Any:
+            raise ConnectionError
+
+    call = Answer("Let me look.", tool_calls=(ToolCall("search_memory", {"query": "allergy"}, "call-1"),))
+    with MemoryBank.open() as bank, ScriptedServer([call, "Peanuts."]) as server:
+        memory = SecomMiddleware(bank, scope=ANN, tools=True, write="inline")
+        model = HttpAgentModel(base_url=server.base_url)
+        agent: Any = create_agent(model, [], middleware=[memory, BreaksOff()], checkpointer=InMemorySaver())
+        monday = {"configurable": {"thread_id": "monday"}}
+        with pytest.raises(ConnectionError):
+            agent.invoke({"messages": [("user", "Which allergy do I have?")]}, monday)
+        agent.invoke({"messages": [("user", "Tell me.")]}, monday)
+        said = [message.text for turn in bank.turns(ANN) for message in turn.messages]
+    assert said == ["Which allergy do I have?", "Let me look.", "Tell me.", "Peanuts."]
