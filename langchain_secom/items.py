@@ -1,7 +1,9 @@
 """Items of a LangGraph store in a bank: each a session of one turn, in a scope of its namespace.
 
 The value lies in the turn's metadata; the turn's words are what is searched of it. An item that is put anew gets its
-new turn first and loses its old one after, so that a process that is killed in between leaves the new one.
+new turn first and loses its old one after, so that a process that is killed in between leaves the new one. What reading
+an item adds to its time is kept beside its turn, and goes with it: a read never writes again what others put anew or
+deleted meanwhile.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import Any, Final, Literal
 from langgraph.store.base import get_text_at_path
 
 from secom_core import MemoryBank
+from secom_core.chats import ChatRecord
 from secom_core.conversation import ITEMS, Message, Scope, Turn
 from secom_core.memory import Hit
 
@@ -24,6 +27,7 @@ Index = Literal[False] | Sequence[str] | None
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _FIELD: Final = "item"
+_EXPIRES: Final = "expires"
 _PREFIX: Final = "item "
 """What the name of an item's session begins with: it is not empty, as a key may be."""
 
@@ -43,7 +47,7 @@ class StoredItem:
         updated: when it was put last.
         text: what is searched of it.
         minutes: how long it lives after it was put, or read; for ever where there is nothing.
-        expires: when it ends.
+        expires: when it ends, unless it was read since.
         turn_id: the turn that it is, once it is written.
     """
 
@@ -85,10 +89,6 @@ class StoredItem:
             turn.id,
         )
 
-    def lives(self, now: datetime) -> bool:
-        """Whether its time has not come."""
-        return self.expires is None or now < self.expires
-
 
 @dataclass(frozen=True)
 class Items:
@@ -120,6 +120,28 @@ class Items:
         if old := self.bank.turns(scope, session)[:-1]:
             self.bank.forget(scope, turn_ids=[turn.id for turn in old])
         self.bank.derive(scope, session)
+
+    def lives(self, item: StoredItem, now: datetime) -> bool:
+        """Whether an item's time has not come."""
+        return item.expires is None or now < item.expires or now < self._renewed(item)
+
+    def renew(self, item: StoredItem, expires: datetime) -> None:
+        """Let an item that was read end later; what was put anew or deleted since is left as it is."""
+        record = ChatRecord(item.turn_id, None, {_EXPIRES: _microseconds(expires)})
+        self.bank.chats.write(_scope(item.namespace), _session(item.key), [record], anew=True)
+
+    def _renewed(self, item: StoredItem) -> datetime:
+        """When an item ends by the last read of it; long ago where nobody read it."""
+        records = self.bank.chats.read(_scope(item.namespace), _session(item.key))
+        mine = [each.body for each in records if each.turn_id == item.turn_id and each.body is not None]
+        return max((_moment(body[_EXPIRES]) for body in mine), default=_EPOCH)
+
+    def end(self, item: StoredItem) -> None:
+        """Delete an item whose time has come, and what was put before it, but nothing that was put anew since."""
+        scope = _scope(item.namespace)
+        turns = [turn.id for turn in self.bank.turns(scope, _session(item.key))]
+        if item.turn_id in turns:
+            self.bank.forget(scope, turn_ids=turns[: turns.index(item.turn_id) + 1])
 
     def delete(self, namespace: Namespace, key: str) -> None:
         """Delete the item of this key, with all that was made of it; what is not there is passed over."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from itertools import chain, islice
 from typing import Any, Final, TypeAlias
@@ -148,7 +147,7 @@ class SecomStore(BaseStore):
         """What a query finds in a namespace; where something expired takes a place, all of it is deleted first."""
         while True:
             found, now = self._items.best(namespace, query, k), _now()
-            if all(item.lives(now) for item, _ in found):
+            if all(self._items.lives(item, now) for item, _ in found):
                 return found
             self._living(self._items.all(namespace))
 
@@ -177,10 +176,10 @@ class SecomStore(BaseStore):
         now = _now()
         living: list[StoredItem] = []
         for item in items:
-            if item.lives(now):
+            if self._items.lives(item, now):
                 living.append(item)
             else:
-                self._items.delete(item.namespace, item.key)
+                self._items.end(item)
         if refresh:
             self._refresh(living)
         return living
@@ -188,7 +187,7 @@ class SecomStore(BaseStore):
     def _refresh(self, items: Iterable[StoredItem]) -> None:
         for item in items:
             if item.minutes is not None:
-                self._items.put(replace(item, expires=_after(item.minutes, _now())))
+                self._items.renew(item, _after(item.minutes, _now()))
 
     # -- writing --------------------------------------------------------------------------------------------------
 
@@ -197,7 +196,7 @@ class SecomStore(BaseStore):
             self._items.delete(op.namespace, op.key)
             return
         now, before = _now(), self._items.get(op.namespace, op.key)
-        created = before.created if before is not None and before.lives(now) else now
+        created = before.created if before is not None and self._items.lives(before, now) else now
         text = searched_text(op.value, op.index if op.index is not None else self.fields)
         expires = _after(op.ttl, now) if op.ttl is not None else None
         self._items.put(StoredItem(op.namespace, op.key, dict(op.value), created, now, text, op.ttl, expires))

@@ -28,6 +28,7 @@ from langgraph.store.base import GetOp, PutOp
 from sqlalchemy import text
 
 from langchain_secom import SecomStore
+from langchain_secom.items import Items, StoredItem
 from secom_core.bank import MemoryBank
 from secom_core.conversation import ITEMS
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
@@ -330,6 +331,48 @@ def test_what_has_expired_is_swept_and_begins_again_when_it_is_put(bank: MemoryB
     clock.pass_minutes(3)
     store.put(ANN, "a", {"n": 3})
     assert store.get(ANN, "a").created_at == clock.now  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("value", [{"text": "a pear"}, None], ids=["put", "deleted"])
+@pytest.mark.parametrize("minutes", [9, 11], ids=["living", "expired"])
+@pytest.mark.parametrize("how", ["get", "search", "query"])
+def test_a_read_takes_back_nothing_that_is_put_or_deleted_meanwhile(
+    bank: MemoryBank, clock: Any, monkeypatch: pytest.MonkeyPatch, how: str, minutes: int, value: dict[str, Any] | None
+) -> None:
+    store, other = SecomStore(bank), SecomStore(bank)
+    other.put(ANN, "a", {"text": "an apple"}, ttl=10)
+    read, changes = Items.lives, [PutOp(ANN, "a", value, ttl=10)]
+
+    def lives(items: Items, item: StoredItem, now: datetime) -> bool:
+        found = read(items, item, now)
+        while changes:
+            other.batch([changes.pop()])
+        return found
+
+    monkeypatch.setattr(Items, "lives", lives)
+    clock.pass_minutes(minutes)
+    if how == "get":
+        store.get(ANN, "a")
+    else:
+        store.search(ANN, query="apple" if how == "query" else None)
+    found = other.get(ANN, "a", refresh_ttl=False)
+    assert (found and found.value) == value
+    assert len(bank.turns((ITEMS, *ANN))) == (value is not None)
+
+
+def test_reading_an_item_writes_its_time_alone_which_moves_with_it(bank: MemoryBank, clock: Any) -> None:
+    store, scope = SecomStore(bank), (ITEMS, *ANN)
+    store.put(ANN, "a", {"text": "an apple"}, ttl=10)
+    before = bank.turns(scope)
+    clock.pass_minutes(9)
+    assert store.get(ANN, "a") is not None
+    assert bank.turns(scope) == before
+    with MemoryBank.open() as moved:
+        moved.storage.import_(bank.storage.export(scope))
+        clock.pass_minutes(9)
+        assert SecomStore(moved).get(ANN, "a", refresh_ttl=False) == store.get(ANN, "a", refresh_ttl=False) is not None
+        clock.pass_minutes(2)
+        assert SecomStore(moved).get(ANN, "a") is None
 
 
 @pytest.mark.parametrize("ttl", [{"sweep_interval_minutes": 5}, {"omit_expired": False}, {"default_ttl": -1}])
