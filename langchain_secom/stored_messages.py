@@ -11,6 +11,8 @@ from langchain_core.messages import (
     AIMessage,
     BaseMessage,
     BaseMessageChunk,
+    ChatMessage,
+    FunctionMessage,
     ToolMessage,
     message_chunk_to_message,
 )
@@ -44,6 +46,10 @@ def _original_fields(message: BaseMessage) -> dict[str, Any]:
     fields: dict[str, Any] = {"id": message.id} if message.id else {}
     if isinstance(message, ToolMessage):
         fields |= {"content": text_of(message), "tool_call_id": message.tool_call_id, "status": message.status}
+    elif isinstance(message, ChatMessage):
+        fields |= {"role": message.role}
+    elif isinstance(message, FunctionMessage):
+        fields |= {"content": text_of(message), "function": message.name}
     elif isinstance(message, AIMessage) and message.tool_calls:
         calls = [
             {"name": call["name"], "args": _as_json(call["args"]), "id": call["id"]} for call in message.tool_calls
@@ -74,4 +80,8 @@ def restored(message: Message) -> BaseMessage:
         return ToolMessage(original["content"], tool_call_id=call_id, status=status, **fields)
     if "tool_calls" in original:
         return AIMessage(original["content"], tool_calls=original["tool_calls"], **fields)
+    if "function" in original:
+        return FunctionMessage(content=original["content"], **{**fields, "name": original["function"]})
+    if "role" in original:
+        return ChatMessage(content=plain.content, role=original["role"], **fields)
     return plain

@@ -16,7 +16,16 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 
 from http_chat import HttpChatModel
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    ChatMessage,
+    FunctionMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.runnables.history import RunnableWithMessageHistory
@@ -264,6 +273,23 @@ async def test_messages_come_back_as_they_were_added(bank: MemoryBank) -> None:
         assert back[2].tool_call_id == "call-1"
     history.add_messages(added)
     assert len(history.messages) == 4
+
+
+def test_a_message_with_a_role_or_of_a_function_comes_back_as_it_was_added(bank: MemoryBank) -> None:
+    # A model was shown a critic's words as the user's, and the result of a function as its own answer.
+    added: list[BaseMessage] = [
+        HumanMessage("Judge my essay."),
+        ChatMessage("Too long.", role="critic", name="Lena"),
+        ChatMessage("I shall shorten it.", role="assistant", id="c1"),
+        FunctionMessage("word " * 300, name="count", id="f1"),
+    ]
+    history = history_of(bank)
+    history.add_messages(added)
+    for back, message in zip(history.messages, added, strict=True):
+        assert back.model_copy(update={"additional_kwargs": {}}) == message
+    assert [message.role for turn in bank.turns(ANN, history.session) for message in turn.messages] == [
+        *("user", "critic", "assistant", "tool")
+    ]
 
 
 def test_one_id_in_two_sessions_or_with_other_words_is_no_clash(bank: MemoryBank) -> None:
