@@ -220,7 +220,7 @@ def _check(op: Op) -> None:
     """Refuse what cannot be done before anything is."""
     checks: dict[type, Callable[[Any], None]] = {
         PutOp: _check_put,
-        SearchOp: lambda search: check_filter(search.filter),
+        SearchOp: _check_search,
         GetOp: lambda _: None,
         ListNamespacesOp: lambda _: None,
     }
@@ -230,9 +230,17 @@ def _check(op: Op) -> None:
     checks[type(op)](op)
 
 
+def _check_search(op: SearchOp) -> None:
+    if op.filter is not None and not isinstance(op.filter, Mapping):
+        raise InvalidInput(f"a filter is a dictionary such as {{'kind': 'fact'}}, got {shorten(op.filter)}")
+    check_filter(op.filter)
+
+
 def _check_put(op: PutOp) -> None:
     if op.value is None:
         return
+    if not isinstance(op.value, Mapping):
+        raise InvalidInput(f"the value of {op.key!r} must be a dictionary, got {shorten(op.value)}")
     if flaw := json_flaw(dict(op.value)):
         raise InvalidInput(f"the value of {op.key!r} must be what JSON can hold, got {shorten(op.value)}: {flaw}")
     if op.index is not False:

@@ -118,6 +118,16 @@ def test_a_value_that_json_cannot_hold_is_refused_and_nothing_of_its_batch_is_wr
     assert bank.scopes() == []
 
 
+@pytest.mark.parametrize("wrong", [["fact"], "fact", 5])
+def test_a_value_or_a_filter_that_is_no_dictionary_is_refused(bank: MemoryBank, wrong: Any) -> None:
+    store = SecomStore(bank)
+    with pytest.raises(InvalidInput, match="filter is a dictionary"):
+        store.search(ANN, filter=wrong)
+    with pytest.raises(InvalidInput, match="the value of 'a' must be a dictionary"):
+        store.batch([PutOp(ANN, "b", {"n": 1}), PutOp(ANN, "a", wrong)])
+    assert store.search(ANN) == []
+
+
 def test_what_is_no_number_meets_no_comparison(bank: MemoryBank) -> None:
     store = SecomStore(bank)
     store.put(ANN, "a", {"n": "many"})
