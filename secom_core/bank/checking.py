@@ -11,8 +11,9 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Table, delete, func, select, tuple_, update
 from sqlalchemy.sql.expression import literal_column
 
+from ..changes.store import NAME as CHANGES
 from ..conversation import Scope
-from ..derived.progress import drop_progress
+from ..derived.progress import drop_progress, is_guess
 from ..derived.space import has_direction
 from ..derived.whole import agree
 from ..errors import StoreError
@@ -232,28 +233,20 @@ def sessions_are_counted(checkup: Checkup) -> Iterator[Finding]:
         real = (
             select(messages.c.session_id, *counts).where(messages.c.scope_id == row.id).group_by(messages.c.session_id)
         )
-        taken = select(layer_progress.c.session_id, func.max(layer_progress.c.messages)).group_by(
-            layer_progress.c.session_id
-        )
         with checkup.store.transaction(write=False) as connection:
             held = {each[0]: tuple(each[1:]) for each in connection.execute(real)}
-            ahead = {
-                each[0]: each[1] for each in connection.execute(taken.where(of_scope(layer_progress, row.id))).all()
-            }
+            noted = connection.execute(select(layer_progress).where(of_scope(layer_progress, row.id))).all()
             rows = connection.execute(
                 select(sessions).where(sessions.c.scope_id == row.id).order_by(sessions.c.id)
             ).all()
             # Others may have written since the scope's row was read.
             revision = connection.scalar(select(scopes.c.revision).where(scopes.c.id == row.id))
         latest = revision if is_count(revision) else row.revision
+        counts_of = {each.id: (each.messages, each.turns) for each in rows}
+        ahead = {each.session_id for each in noted if _is_ahead(each, *counts_of.get(each.session_id, (None, None)))}
         for each in rows:
             count, turns = held.get(each.id, (0, 0))
-            noted = ahead.get(each.id) or 0
-            if (
-                not _is_counted(each, count, turns)
-                or each.revision > latest
-                or (is_count(noted) and noted > each.messages)
-            ):
+            if not _is_counted(each, count, turns) or each.revision > latest or each.id in ahead:
                 yield Finding("counts that cannot be those of its messages", "counted", "sessions", scope, each.name)
                 if checkup.repair:
                     _count_again(checkup, scope, session_row(each), count, turns)
@@ -266,6 +259,12 @@ def _is_counted(row: Any, count: int, turns: int) -> bool:
     return sound and max(of_messages) <= row.messages and row.settled <= row.turns
 
 
+def _is_ahead(noted: Any, messages: Any, turns: Any) -> bool:
+    """Whether a layer has taken in more of a session than there was; not where it counts how often it had to guess."""
+    most = turns if noted.layer == CHANGES else messages
+    return is_count(noted.messages) and is_count(most) and noted.messages > most and not is_guess(noted.layer)
+
+
 def _count_again(checkup: Checkup, scope: Scope, row: SessionRow, count: int, turns: int) -> None:
     held = max(row.messages, count)
     values = {"messages": held, "turns": max(row.turns, turns), "derived": 0, "settled": 0, "cut": 0}
@@ -276,8 +275,10 @@ def _count_again(checkup: Checkup, scope: Scope, row: SessionRow, count: int, tu
         connection.execute(
             update(sessions).where(mine).values(version=grown(sessions.c.version), revision=revision, **values)
         )
-        ahead = (layer_progress.c.session_id == row.id, layer_progress.c.messages > values["messages"])
-        connection.execute(delete(layer_progress).where(*ahead))
+        mine = layer_progress.c.session_id == row.id
+        for noted in connection.execute(select(layer_progress).where(mine)).all():
+            if _is_ahead(noted, held, values["turns"]):
+                connection.execute(delete(layer_progress).where(mine, layer_progress.c.layer == noted.layer))
     checkup.deriving.session(scope, row.id, afresh=True)
 
 

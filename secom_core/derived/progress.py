@@ -60,6 +60,11 @@ def guesses(store: SqlStore, session_id: int, layer: str) -> int:
     return found if found < TRIES else 0
 
 
+def is_guess(name: str) -> bool:
+    """Whether it stands under this name how often a layer had to guess, and not how much it has taken in."""
+    return name.startswith(_GUESSED)
+
+
 def _guesses(connection: Connection, session_id: int, layer: str) -> int:
     found = connection.scalar(select(layer_progress.c.messages).where(_is_note(session_id, _GUESSED + layer)))
     return found if isinstance(found, int) else 0

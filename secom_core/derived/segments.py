@@ -152,17 +152,20 @@ class Derivation:
 
         Args:
             scope: whose session it is.
-            row: the session as `derive` gave it.
+            row: the session as `derive` gave it, or with messages that have come since.
             turns: its turns from there on, in order; some before them do no harm.
             since: a turn with which a memory begins.
         """
         rows = self._store.memories(row.id, since)
         known = [turn for turn in turns if turn.index >= since]
         if not agree(rows, known) and self._is_current(row):
-            warn_degraded(
-                f"memories of the session {row.name!r} of {scope!r} disagree with its turns and are made again"
-            )
-            self.derive(row.id, scope, afresh=True)
+            # Another writer may have stored messages before the session was read, and be about to make their memories.
+            lacks = 0 <= row.derived < row.messages
+            if not lacks:
+                warn_degraded(
+                    f"memories of the session {row.name!r} of {scope!r} disagree with its turns and are made again"
+                )
+            self.derive(row.id, scope, afresh=not lacks)
             stored = self._store.memories(row.id)
             rows = [replace(each, start=max(each.start, since)) for each in stored if each.stop > since]
         return rows

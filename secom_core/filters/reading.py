@@ -24,6 +24,9 @@ _MOST: Final = 1000
 _LONGEST: Final = 2000
 """How many characters a value, or a name, may have."""
 
+_LARGEST: Final = 10**_LONGEST
+"""Below which whole numbers are, as they have so many digits."""
+
 _LONGEST_DAY: Final = 10
 """How many characters the ISO text of a day has at most."""
 
@@ -133,7 +136,7 @@ def _list(value: object) -> list[Any]:
 def _value(field: Field, key: str, by: str, value: object) -> Any:
     if isinstance(value, str) and len(value) <= _LONGEST:
         return joined(value)
-    is_number = isinstance(value, int) or (isinstance(value, float) and isfinite(value))
+    is_number = (isinstance(value, int) and abs(value) < _LARGEST) or (isinstance(value, float) and isfinite(value))
     if field == "metadata" and (is_number or value is None) and not (by in ORDER and kind_of(value) != "number"):
         return value
     others = "" if field != "metadata" else " or a number" if by in ORDER else ", a finite number, True, False or None"

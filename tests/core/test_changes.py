@@ -696,3 +696,11 @@ def test_a_list_of_numbers_takes_about_as_long_as_other_text() -> None:
     statements_of("I have 2 cats.")
     words, numbers = (min(map(seconds, units)) for units in (("b ", "c ", "d "), ("1 ", "2 ", "3 ")))
     assert numbers < 8 * words
+
+
+def test_a_session_with_more_turns_forgotten_than_messages_left_is_imported_without_an_error(bank: MemoryBank) -> None:
+    turns = bank.remember(ANN, [("user", f"We have {number} lamps.") for number in range(4)], session="s").turn_ids
+    bank.forget(ANN, turn_ids=turns[:3])
+    with MemoryBank.open(changes=True) as other:
+        other.storage.import_(bank.storage.export(ANN))
+        assert other.check() == ()

@@ -208,6 +208,18 @@ def test_a_model_that_stays_away_is_not_asked_for_ever_and_what_was_guessed_stay
 
 
 @pytest.mark.parametrize("layer", ["timelines", "topics"])
+def test_a_check_finds_no_error_in_a_short_session_that_was_guessed_twice(layer):
+    model = Sometimes()
+    model.is_away = True
+    parts = {"summaries": False, "timelines": False, "topics": False} | {layer: True}
+    with opened(model, **parts) as bank, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegradedWarning)
+        bank.remember(ANN, [("user", "The kayak leaks.")], session="s", close=True)
+        bank.derive(ANN)
+        assert bank.check() == ()
+
+
+@pytest.mark.parametrize("layer", ["timelines", "topics"])
 def test_of_many_sessions_a_model_that_is_away_is_asked_about_a_few(tmp_path, layer):
     model = Sometimes()
     model.is_away = True

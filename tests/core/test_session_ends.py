@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from secom_core.bank import BackgroundWriter, MemoryBank
+from secom_core.bank import BackgroundWriter, MemoryBank, layers
 from secom_core.companion import Companion
 from secom_core.errors import InvalidInput
 from secom_core.testing import ScriptedModel
@@ -231,3 +232,22 @@ def test_another_process_sees_who_has_ended(tmp_path: Path) -> None:
     with MemoryBank.open(path, **LAYERS) as three:
         assert closed(three) == ["a"]
         assert three.end_idle_sessions() == [(ANN, "b")]
+
+
+def test_what_another_writer_says_as_a_session_ends_is_no_damage(tmp_path, monkeypatch):
+    known, left = layers.pending, ["My oven is blue."]
+    with MemoryBank.open(tmp_path / "memory.db", summaries=True) as bank, MemoryBank.open(bank.storage.path) as other:
+
+        def pending(*args, **options):
+            if "session" in options and left:
+                other.remember(ANN, [("user", left.pop())], session="s", later=True)
+            return known(*args, **options)
+
+        monkeypatch.setattr(layers, "pending", pending)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            bank.remember(ANN, [("user", "My pump is red.")], session="s", close=True)
+            bank.close_session(ANN, "s")
+        assert not left
+        assert "oven" in bank.summaries.latest(ANN).text
+        assert bank.check() == ()
