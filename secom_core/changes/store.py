@@ -278,13 +278,24 @@ def _forget_session(connection: Connection, session_id: int) -> None:
 
 
 def forget_turns(connection: Connection, session_id: int, turns: Collection[int]) -> None:
-    """Delete what was read of turns, and the links from and to them."""
+    """Delete what was read of turns, and the links from and to them.
+
+    Sessions that told what became of one of them are read again when they are next derived, as by `MemoryBank.derive`:
+    it may have become of what was said before it.
+    """
+    again = set[tuple[int, int]]()
     for batch in batches(sorted(turns)):
         mine = and_(statement_heads.c.session_id == session_id, statement_heads.c.turn.in_(batch))
         connection.execute(delete(statement_heads).where(mine))
         newer = and_(changes.c.session_id == session_id, changes.c.turn.in_(batch))
         older = and_(changes.c.older_session_id == session_id, changes.c.older_turn.in_(batch))
+        between = select(changes.c.id).where(newer).limit(1)
+        if connection.execute(between).first() is not None:
+            told = select(changes.c.scope_id, changes.c.session_id).where(older)
+            again.update((each.scope_id, each.session_id) for each in connection.execute(told))
         connection.execute(delete(changes).where(or_(newer, older)))
+    for scope_id, session in sorted(again):
+        drop_progress(connection, scope_id, [NAME], session_ids=[session])
 
 
 def drop_all(connection: Connection, scope_id: int) -> None:

@@ -596,6 +596,15 @@ def test_a_link_is_forgotten_with_either_of_its_turns(bank: MemoryBank, gone: st
     assert marks(bank) == {}
 
 
+def test_what_changed_again_is_linked_again_where_the_change_between_is_forgotten(bank: MemoryBank) -> None:
+    tell(bank, ("I live in Ghent.", "OK."), ("I moved to Bruges.", "OK."), ("I moved to Antwerp.", "OK."))
+    assert [(each.older, each.newer) for each in bank.changes(ANN)] == [("u0", "u1"), ("u1", "u2")]
+    bank.forget(ANN, turn_ids=["u1"])
+    bank.derive(ANN)
+    assert [(each.older, each.newer) for each in bank.changes(ANN)] == [("u0", "u2")]
+    assert bank.check() == ()
+
+
 def test_what_is_forgotten_is_in_no_memory_of_what_was_read(bank: MemoryBank) -> None:
     tell(bank, *RENT, ("Always call me Quillfeather.", "OK."))
     marks(bank)
