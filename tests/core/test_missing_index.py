@@ -187,7 +187,7 @@ def test_nothing_of_what_is_forgotten_meanwhile_stays(is_missing: bool, steps: i
         bank.forget(SCOPE, session=f"s{SESSIONS - 1}")
         data = kept(bank)
         assert b"zeppelin" not in data
-        assert f"s{SESSIONS - 1}".encode() not in data
+        assert f'"s{SESSIONS - 1}"'.encode() not in data
         assert data, "what is left of it is still there"
         assert bank.check() == ()
         bank.recall(SCOPE, "bardan kello", k=3)
