@@ -22,9 +22,7 @@ _BETWEEN: Final = re.compile(r"[\s,;}]*")
 _DOUBLED: Final = "{{"
 """How Qwen2.5-Coder begins such an object: its template shows it with each outer brace twice."""
 _TAGGED: Final = regex(r"<function=[\w.:-]+>\s*\{.*", re.DOTALL)
-_IN_CODE: Final = regex(
-    r"\s*```tool_code\b(?:(?!```).)*(?:```\s*)?|\s*\[\s*[\w.]+\((?:\s*\w+\s*=.*)?\)\s*\]\s*", re.DOTALL
-)
+_IN_CODE: Final = regex(r"```tool_code\b(?:(?!```).)*(?:```\s*)?|\[\s*[\w.]+\((?:\s*\w+\s*=.*)?\)\s*\]\s*", re.DOTALL)
 _BROKEN_OFF: Final = regex(
     rf"""\{{+\s*"(?:{"|".join(sorted(_NAMES))})"\s*:\s*"[\w.:-]+"\s*,\s*"(?:{"|".join(sorted(_ARGUMENTS))})"\s*:"""
 )
@@ -45,22 +43,21 @@ def is_written_call(text: str) -> bool:
         return False
     if _IN_CODE.fullmatch(answer) or _TAGGED.fullmatch(answer):
         return True
-    found = list(_objects(_WRAPPING.sub(" ", answer).strip()))
-    return bool(found) and all(map(_calls, found))
+    found = list(_are_calls(_WRAPPING.sub(" ", answer).strip()))
+    return bool(found) and all(found)
 
 
-def _objects(text: str) -> Iterator[Any]:
-    """The objects of JSON in a text, one after the other; nothing in the place of what is none."""
+def _are_calls(text: str) -> Iterator[bool]:
+    """Of each object of JSON in a text, and of what is none, whether it is a call, or the beginning of one."""
     place = 0
     while place < len(text):
         place += text.startswith(_DOUBLED, place)
         try:
             found, place = _object_at(text, place)
         except (ValueError, RecursionError):
-            rest = text[place:]
-            yield {"name": "", "arguments": {}} if _breaks_off(rest) else None
+            yield _breaks_off(text[place:])
             return
-        yield from found if isinstance(found, list) and found else [found]
+        yield from map(_is_call, found if isinstance(found, list) and found else [found])
         between = _BETWEEN.match(text, place)
         place = between.end() if between else place
 
@@ -69,17 +66,17 @@ def _breaks_off(text: str) -> bool:
     return _BROKEN_OFF.match(text.lstrip("[ \n")) is not None and text.count("{") > text.count("}")
 
 
-def _calls(value: Any) -> bool:
+def _is_call(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
     inner = next((value[key] for key in _WITHIN if isinstance(value.get(key), (dict, list))), None)
     if inner is not None and value.keys() - _BESIDE - {*_WITHIN} == set():
         calls = inner if isinstance(inner, list) else [inner]
-        return bool(calls) and all(map(_calls, calls))
+        return bool(calls) and all(map(_is_call, calls))
     names, arguments = value.keys() & _NAMES, value.keys() & _ARGUMENTS
     is_bare = value.keys() == names | arguments | (value.keys() & _BESIDE)
     return is_bare and len(names) == 1 and len(arguments) == 1 and _is_named(value[names.pop()])
 
 
 def _is_named(name: Any) -> bool:
-    return isinstance(name, str) and (not name or _NAME.fullmatch(name) is not None)
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None

@@ -40,6 +40,7 @@ OTHERS = {
     "other keys": '{"name": "Ann", "parameters": {}, "email": "ann@example.org"}',
     "a name of two words": '{"name": "Ann Lee", "arguments": {"for": "x", "against": "y"}}',
     "a definition": '{"name": "weather", "description": "Tells it.", "parameters": {"type": "object"}}',
+    "no name": '{"name": "", "arguments": {}}',
     "an object": '{"city": "Ghent"}',
     "a list of objects": '[{"name": "Ann"}, {"name": "Ben"}]',
     "a list of words": '["name", "arguments"]',

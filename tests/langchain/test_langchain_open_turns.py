@@ -25,8 +25,9 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
 
-from langchain_secom import SecomMiddleware
+from langchain_secom import SecomMiddleware, create_mark_memory_tool
 from langchain_secom import open_turns as module
+from langchain_secom.known_messages import MEMORY_TOOLS
 from langchain_secom.open_turns import OpenTurn, OpenTurns
 from secom_core import MemoryBank
 from secom_core.errors import StoreLocked
@@ -281,6 +282,7 @@ def test_of_a_run_that_broke_off_in_a_memory_tool_no_call_is_remembered() -> Non
     call = Answer("Let me look.", tool_calls=(ToolCall("search_memory", {"query": "allergy"}, "call-1"),))
     with MemoryBank.open() as bank, ScriptedServer([call, "Peanuts."]) as server:
         memory = SecomMiddleware(bank, scope=ANN, tools=True, write="inline")
+        assert {each.name for each in (*memory.tools, create_mark_memory_tool(bank))} == MEMORY_TOOLS
         model = HttpAgentModel(base_url=server.base_url)
         agent: Any = create_agent(model, [], middleware=[memory, BreaksOff()], checkpointer=InMemorySaver())
         monday = {"configurable": {"thread_id": "monday"}}
