@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections import ChainMap, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final, Literal
@@ -23,17 +23,17 @@ from langchain_core.messages import (
     message_chunk_to_message,
 )
 
-from secom_core.bank import MemoryBank
 from secom_core.context import without_recalled as without_blocks
 from secom_core.context.lines import owner
 from secom_core.context.replacing import replacements_json, text_with_marks
-from secom_core.conversation import Message, Scope, Turn, check_scope, json_flaw
+from secom_core.conversation import Message, check_scope, json_flaw
 from secom_core.errors import InvalidInput
 from secom_core.llm.quoting import spoken
-from secom_core.memory import Hit, Memory, Passage, Section
+from secom_core.memory import Hit, Passage, Section
 from secom_core.text.tool_texts import result, shortened
 
 from .attachments import own_words, words_of
+from .hits import to_hits as to_hits
 from .notices import REVIEWER, edited_call, is_handoff, is_notice, reviewers_words
 from .times import time_of
 
@@ -323,68 +323,3 @@ def section_documents(section: Section, scope: Sequence[str]) -> list[Document]:
         Document(page_content=entry.rstrip("\n"), id=number, metadata={**shared, **more})
         for entry, number, more in zip(entries, ids, cited or [{}], strict=True)
     ]
-
-
-def to_hits(documents: Iterable[Document], bank: MemoryBank) -> list[Hit]:
-    """Convert documents of `to_document` back to hits, their turns read from the bank, such as after a reranker.
-
-    Turns that were forgotten since are left out, and so are a document with none left and the summary of a topic that
-    lost one. The memory of a hit holds the shown turns only, and its key is the document's text; what was shown in part
-    is shown in the same part.
-
-    Raises:
-        InvalidInput: a document that `to_document` did not make.
-    """
-    located = [(document, _places(document)) for document in documents]
-    places = {place for _, each in located for place in each}
-    turns = {place: {turn.id: turn for turn in bank.turns(*place)} for place in places}
-    hits = (_hit(document, ChainMap(*(turns[place] for place in own))) for document, own in located)
-    return [hit for hit in hits if hit is not None]
-
-
-def is_of_bank(document: Document) -> bool:
-    """Whether `to_document` made it, as its metadata says; documents of timelines and of sections are not."""
-    return {"secom_memory_id", "scope", "session", "turn_ids"} <= document.metadata.keys()
-
-
-def _places(document: Document) -> list[tuple[Scope, str]]:
-    """The scope and session of each of its turns, as often as there are sessions."""
-    metadata = document.metadata
-    if not is_of_bank(document):
-        raise InvalidInput(f"only a document of SecomRetriever can become a hit, got one with metadata {metadata!r}")
-    scope = check_scope(metadata["scope"])
-    return [(scope, session) for session in metadata.get("sessions") or [metadata["session"]]]
-
-
-def _hit(document: Document, stored: Mapping[str, Turn]) -> Hit | None:
-    metadata = document.metadata
-    turns = tuple(stored[id_] for id_ in metadata["turn_ids"] if id_ in stored)
-    if not turns:
-        return None
-    whole = len(turns) == len(metadata["turn_ids"])
-    summary = metadata.get("summary", "") if whole else ""
-    memory = Memory(metadata["secom_memory_id"], document.page_content, turns, summary)
-    score = float(metadata.get("score", 0.0))
-    return Hit(
-        memory,
-        turns,
-        score,
-        int(metadata.get("number", 0)),
-        excerpts=tuple(_passages(metadata.get("excerpts", ()), turns)),
-        kind=metadata.get("kind", "relevant"),
-        relevance=min(max(score, 0.0), 1.0),
-    )
-
-
-def _passages(excerpts: Iterable[Mapping[str, Any]], turns: Sequence[Turn]) -> Iterator[Passage]:
-    places = {
-        (turn.id, message.id): (turn, place, len(message.text))
-        for turn in turns
-        for place, message in enumerate(turn.messages)
-    }
-    for each in excerpts:
-        if (found := places.get((each.get("turn_id", ""), each.get("message_id")))) is not None:
-            turn, place, length = found
-            start, stop = max(int(each.get("start", 0)), 0), min(int(each.get("stop", length)), length)
-            if start < stop:
-                yield Passage(turn, place, start, stop)

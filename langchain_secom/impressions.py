@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from langchain_core.documents import Document
@@ -17,8 +17,9 @@ from secom_core.conversation import Scope
 from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, Recall, RecallOptions
 
-from .convert import is_of_bank, to_document, to_hits
+from .convert import to_document
 from .dialogue import Dialogue
+from .hits import is_of_bank, numbered, to_hits
 from .retriever import SecomRetriever
 from .scopes import bound_scope, common_scope, scope_in
 
@@ -134,28 +135,6 @@ class RetrieverSearch:
         scope = bound_scope(scope, self.scope, caller="with_citation_feedback")
         impression = self.bank.citations.impression(scope, question, hits)
         return PromptMemories(citable(render(hits)), _documents(hits, scope), _hit_references(hits), scope, impression)
-
-
-def numbered(hits: Iterable[Hit]) -> list[Hit]:
-    """The hits with numbers from 1 in their order; a memory that comes twice is one hit, with the turns of both."""
-    merged: dict[str, Hit] = {}
-    for hit in hits:
-        earlier = merged.get(hit.memory.id)
-        merged[hit.memory.id] = hit if earlier is None else _merged(earlier, hit)
-    return [replace(hit, number=number) for number, hit in enumerate(merged.values(), start=1)]
-
-
-def _merged(first: Hit, second: Hit) -> Hit:
-    by_id = {turn.id: turn for turn in (*first.turns, *second.turns)}
-    # The turns of a topic are of several sessions.
-    sessions = list(dict.fromkeys(turn.session for turn in by_id.values()))
-    turns = tuple(sorted(by_id.values(), key=lambda turn: (sessions.index(turn.session), turn.index)))
-    # A turn that either shows whole is whole.
-    cut = [{each.turn.id for each in hit.excerpts} for hit in (first, second)]
-    whole = {turn.id for hit, ids in zip((first, second), cut, strict=True) for turn in hit.turns if turn.id not in ids}
-    shown = dict.fromkeys(each for each in (*first.excerpts, *second.excerpts) if each.turn.id not in whole)
-    excerpts = sorted(shown, key=lambda each: (each.turn.index, each.place, each.start))
-    return replace(first, turns=turns, memory=replace(first.memory, turns=turns), excerpts=tuple(excerpts))
 
 
 def citing_bank(bank: MemoryBank, caller: str) -> MemoryBank:

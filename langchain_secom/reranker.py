@@ -13,8 +13,9 @@ from pydantic import ConfigDict, Field, field_validator
 from secom_core.bank import MemoryBank
 from secom_core.ranking.relevance import chance
 
-from .convert import is_of_bank, to_document, to_hits
-from .impressions import citing_bank, numbered
+from .convert import to_document
+from .hits import is_of_bank, numbered, to_hits
+from .impressions import citing_bank
 from .scopes import common_scope
 
 

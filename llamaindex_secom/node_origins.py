@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from llama_index.core.schema import BaseNode, NodeWithScore
 
 from secom_core.bank import MemoryBank
-from secom_core.context.replacing import text_with_marks
-from secom_core.conversation import Replacement, ReplacementKind, Scope, Turn, check_scope
+from secom_core.context.replacing import replacements_of_json, text_with_marks
+from secom_core.conversation import Scope, Turn, check_scope
 from secom_core.errors import InvalidScope
 from secom_core.memory import Hit, Memory, Passage
 
 from .convert import metadata_of
 
-_KINDS: Final = get_args(ReplacementKind)
 _OF_TURNS: Final = frozenset({"turn_ids", "speakers", "begin", "end"})
 
 
@@ -139,27 +136,11 @@ def _passages(turns: Sequence[Turn], excerpts: Iterable[Mapping[str, Any]]) -> I
                 yield Passage(turn, place, start, stop)
 
 
-def _marks(turn: Turn, replaced: Iterable[Mapping[str, Any]]) -> Iterator[Replacement]:
-    """What holds no more of a turn that is still there."""
-    for each in replaced:
-        kind: ReplacementKind | None = next((kind for kind in _KINDS if kind == each.get("kind")), None)
-        newer, words = each.get("newer"), each.get("words")
-        if each.get("turn_id") == turn.id and kind is not None and isinstance(words, str):
-            with suppress(ValueError):
-                yield Replacement(turn.id, newer, datetime.fromisoformat(str(each.get("at"))), kind, _span(turn, words))
-
-
-def _span(turn: Turn, words: str) -> tuple[int, int, int] | None:
-    """Where a turn says these words; nothing for no words, which mean all of it."""
-    places = ((place, message.text.find(words)) for place, message in enumerate(turn.messages))
-    return next(((place, start, start + len(words)) for place, start in places if words and start >= 0), None)
-
-
 def _remaining(node: NodeWithScore, origin: Origin, hit: Hit) -> NodeWithScore:
     if set(origin.turn_ids) <= {turn.id for turn in hit.memory.turns}:
         return node
     copy = node.node.model_copy(deep=True)
-    marks = {turn.id: tuple(_marks(turn, origin.replaced)) for turn in hit.turns}
+    marks = {turn.id: tuple(replacements_of_json(turn, origin.replaced)) for turn in hit.turns}
     copy.set_content(text_with_marks(replace(hit, replaced=marks)))
     kept = {key: value for key, value in copy.metadata.items() if key not in _OF_TURNS}
     copy.metadata = {**kept, **metadata_of(hit.turns)}

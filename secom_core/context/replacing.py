@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from itertools import groupby
-from typing import Final
+from typing import Any, Final, get_args
 
-from ..conversation import Replacement, Turn
+from ..conversation import Replacement, ReplacementKind, Turn
 from ..memory import CUT, Hit, Passage, Section
 from ..ranking import Candidate
 from ..ranking.cores import leads
@@ -17,6 +19,7 @@ from .lines import escaped, new_days
 IN_THE_PROMPT: Final = "corrections"
 """The name of the section that says what holds no more of what the prompt shows already."""
 _HEADING: Final = "Shown elsewhere in this prompt, but no longer so:"
+_KINDS: Final = get_args(ReplacementKind)
 _LONG: Final = 120
 """How many characters of a statement are quoted there."""
 
@@ -64,7 +67,8 @@ def replacements_json(hit: Hit) -> list[dict[str, str | None]]:
 
     Returns:
         For each: ``turn_id``, ``kind``, ``at`` in ISO 8601, the id of the ``newer`` turn where there is one, and the
-        ``words`` that are meant, empty where it is all of the turn.
+        ``words`` that are meant, empty where it is all of the turn; and the id of the turn that was ``first`` to take
+        its place, where a later one has taken the place of that.
     """
     return [
         {
@@ -73,10 +77,33 @@ def replacements_json(hit: Hit) -> list[dict[str, str | None]]:
             "at": each.at.isoformat(),
             "newer": each.newer,
             "words": words_of(turn, each),
+            **({"first": each.first} if each.first else {}),
         }
         for turn in hit.turns
         for each in hit.replaced.get(turn.id, ())
     ]
+
+
+def replacements_of_json(turn: Turn, known: Iterable[Mapping[str, Any]]) -> Iterator[Replacement]:
+    """What holds no more of a turn, of what `replacements_json` gave; what is of other turns or no such record is not.
+
+    Args:
+        turn: as it is stored.
+        known: the records.
+    """
+    for each in known:
+        kind: ReplacementKind | None = next((kind for kind in _KINDS if kind == each.get("kind")), None)
+        newer, words, first = (each.get(name) for name in ("newer", "words", "first"))
+        if each.get("turn_id") == turn.id and kind is not None and isinstance(words, str):
+            with suppress(ValueError):
+                at, span = datetime.fromisoformat(str(each.get("at"))), _span(turn, words)
+                yield Replacement(turn.id, newer, at, kind, span, first=first)
+
+
+def _span(turn: Turn, words: str) -> tuple[int, int, int] | None:
+    """Where a turn says these words; nothing for no words, which mean all of it."""
+    places = ((place, message.text.find(words)) for place, message in enumerate(turn.messages))
+    return next(((place, start, start + len(words)) for place, start in places if words and start >= 0), None)
 
 
 def words_of(turn: Turn, replacement: Replacement) -> str:

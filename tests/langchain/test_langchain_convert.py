@@ -24,6 +24,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
+from langchain_secom import SecomRetriever, SegmentTextSplitter
 from langchain_secom.convert import (
     from_message,
     text_of,
@@ -35,6 +36,7 @@ from langchain_secom.convert import (
 )
 from langchain_secom.messages import query_of
 from secom_core.bank import MemoryBank
+from secom_core.context import render
 from secom_core.context.reading import with_ids
 from secom_core.conversation import Message, group_messages
 from secom_core.errors import InvalidInput, InvalidScope
@@ -369,6 +371,41 @@ def test_documents_become_the_same_hits_again(bank: MemoryBank) -> None:
     assert [(h.memory.id, h.turns, h.relevance, h.kind, h.number) for h in again] == [
         (h.memory.id, h.turns, h.relevance, h.kind, h.number) for h in hits
     ]
+
+
+def test_documents_of_what_changed_become_hits_that_say_so_again() -> None:
+    with MemoryBank.open(changes=True) as bank:
+        for day, text in {3: "I live in Ghent.", 9: "I live in Antwerp now, no longer in Ghent."}.items():
+            at = datetime(2026, 3, day, 12, tzinfo=timezone.utc)
+            bank.remember(("acme", "ann"), [("user", text)], session=str(day), at=at, close=True)
+        recall = bank.recall(("acme", "ann"), "Where do I live?")
+        again = to_hits([to_document(hit, ("acme", "ann")) for hit in recall.hits], bank)
+    assert '→ ("I live in Ghent." replaced on 2026-03-09 by [2])' in recall.text
+    assert render(again) == recall.text
+
+
+def test_documents_of_several_scopes_become_hits_that_say_whose_they_are(bank: MemoryBank) -> None:
+    bank.remember(("acme", "team"), [("user", "Our terrier guards the office.")], session="t", close=True)
+    recall = bank.recall(("acme", "ann"), "terrier dog Bello", also=[("acme", "team")])
+    documents = [to_document(hit, hit.scope) for hit in recall.hits]
+    assert render(to_hits(documents, bank)) == recall.text
+    [team] = to_hits([each for each in documents if each.metadata["scope"] == ["acme", "team"]], bank)
+    assert render([team]).count("(memory of acme / team) user: Our terrier") == 1
+
+
+def test_a_memory_that_comes_in_pieces_or_twice_becomes_one_hit(bank: MemoryBank) -> None:
+    [document] = SecomRetriever(bank=bank, scope=("acme", "ann"), k=1).invoke("terrier dog Bello")
+    pieces = SegmentTextSplitter(chunk_size=20).split_documents([document])
+    assert len(pieces) > 1
+    assert render(to_hits([*pieces, document], bank)) == render(to_hits([document], bank))
+
+
+def test_documents_of_two_retrievers_become_hits_with_numbers_of_their_own(bank: MemoryBank) -> None:
+    bank.remember(("acme", "team"), [("user", "Our terrier guards the office.")], session="t", close=True)
+    scopes = ("acme", "ann"), ("acme", "team")
+    found = [SecomRetriever(bank=bank, scope=scope, k=1).invoke("terrier") for scope in scopes]
+    hits = to_hits([document for documents in found for document in documents], bank)
+    assert [(hit.number, hit.scope) for hit in hits] == [(1, scopes[0]), (2, scopes[1])]
 
 
 def test_a_document_whose_turns_were_forgotten_becomes_no_hit(bank: MemoryBank) -> None:

@@ -14,7 +14,7 @@ from langchain_core.documents import Document
 
 from langchain_secom import CitationReranker, SecomMemory, SecomRetriever, with_citation_feedback
 from langchain_secom.convert import to_document, to_hits
-from langchain_secom.impressions import numbered
+from langchain_secom.hits import numbered
 from secom_core.bank import MemoryBank
 from secom_core.context import render
 from secom_core.conversation import Message
@@ -178,13 +178,17 @@ def test_excerpts_stay_excerpts_on_the_way_through_rerankers_and_prompts(long: M
 def test_parts_of_one_memory_are_joined_and_a_whole_turn_stays_whole(long: MemoryBank) -> None:
     short, longer = in_part(long, 250), in_part(long, 600)
     assert short.metadata["excerpts"] != longer.metadata["excerpts"]
-    [joined] = numbered(to_hits([short, longer], long))
-    assert set(joined.excerpts) == {each for hit in to_hits([short, longer], long) for each in hit.excerpts}
-    assert len(set(joined.excerpts)) == len(joined.excerpts)
+    [joined] = to_hits([short, longer], long)
+    parts = [each for document in (short, longer) for hit in to_hits([document], long) for each in hit.excerpts]
+    characters = [(each.turn.id, each.place, char) for each in joined.excerpts for char in range(each.start, each.stop)]
+    assert len(set(characters)) == len(characters)
+    assert set(characters) == {
+        (each.turn.id, each.place, char) for each in parts for char in range(each.start, each.stop)
+    }
     [hit] = to_hits([longer], long)
     whole = to_document(hit, ANN)
     whole.metadata["excerpts"] = []
-    [joined] = numbered(to_hits([to_document(hit, ANN), whole], long))
+    [joined] = to_hits([to_document(hit, ANN), whole], long)
     assert joined.excerpts == ()
 
 
