@@ -11,6 +11,7 @@ from langchain_core.documents import BaseDocumentCompressor, BaseDocumentTransfo
 from pydantic import ConfigDict, SkipValidation
 
 from secom_core.bank.checks import check_text
+from secom_core.context.denoising import denoised
 from secom_core.errors import InvalidInput
 from secom_core.protocols import Denoiser
 
@@ -22,7 +23,8 @@ class LLMLinguaDenoiser(BaseDocumentTransformer, BaseDocumentCompressor):
     """Denoises documents, before they go into a vector store or after they were retrieved (SeCom, section 2.3).
 
     It is a transformer, and the compressor of a `ContextualCompressionRetriever`. One document in, one new document
-    out, with id, metadata and order kept. A document that was denoised before is denoised from its first words.
+    out, with id, metadata and order kept. A document that was denoised before is denoised from its first words. Of
+    documents of a memory, the lines that say what holds no more stay as they are.
 
     Setup: ``pip install ".[langchain,llmlingua]"`` in a clone; the latter only for the default denoiser.
 
@@ -65,11 +67,7 @@ class LLMLinguaDenoiser(BaseDocumentTransformer, BaseDocumentCompressor):
             **kwargs: passed over, as other transformers do.
         """
         originals = [self._original(document) for document in documents]
-        spoken = [place for place, text in enumerate(originals) if text.strip()]
-        keys = list(originals)
-        denoised = self.denoiser.denoise([originals[place] for place in spoken]) if spoken else []
-        for place, key in zip(spoken, denoised, strict=True):
-            keys[place] = key
+        keys = denoised(self.denoiser, originals, ["replaced" in document.metadata for document in documents])
         return [self._denoised(*each) for each in zip(documents, originals, keys, strict=True)]
 
     def compress_documents(

@@ -11,6 +11,7 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle, TransformComponent
 from typing_extensions import Self, Unpack
 
+from secom_core.context.denoising import denoised
 from secom_core.errors import InvalidInput
 from secom_core.protocols import Denoiser
 
@@ -81,12 +82,11 @@ class LLMLinguaDenoiser(BaseNodePostprocessor, TransformComponent):
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """Denoise nodes during ingestion."""
         originals = list(map(_original, nodes))
-        places = [place for place, text in enumerate(originals) if text.strip()]
-        denoised = list(nodes)
-        keys = self.denoiser.denoise([originals[place] for place in places]) if places else []
-        for place, key in zip(places, keys, strict=True):
-            denoised[place] = _denoised(nodes[place], originals[place], key)
-        return denoised
+        keys = denoised(self.denoiser, originals, ["replaced" in node.metadata for node in nodes])
+        return [
+            _denoised(node, original, key) if original.strip() else node
+            for node, original, key in zip(nodes, originals, keys, strict=True)
+        ]
 
     async def acall(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
         """Denoise nodes during ingestion, without blocking the event loop."""
@@ -95,8 +95,8 @@ class LLMLinguaDenoiser(BaseNodePostprocessor, TransformComponent):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        denoised = self([each.node for each in nodes])
-        return [NodeWithScore(node=node, score=each.score) for node, each in zip(denoised, nodes, strict=True)]
+        shorter = self([each.node for each in nodes])
+        return [NodeWithScore(node=node, score=each.score) for node, each in zip(shorter, nodes, strict=True)]
 
 
 def _default() -> Denoiser:

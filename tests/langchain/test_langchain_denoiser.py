@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timezone
 
 import pytest
 
@@ -11,8 +12,10 @@ pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
 from langchain_core.documents import BaseDocumentTransformer, Document
 from langchain_core.runnables import RunnableLambda
 
-from langchain_secom import LLMLinguaDenoiser
+from langchain_secom import LLMLinguaDenoiser, SecomRetriever
 from langchain_secom.denoiser import ORIGINAL_TEXT
+from secom_core.bank import MemoryBank
+from secom_core.denoisers.informativeness import Informativeness
 from secom_core.errors import InvalidInput
 from secom_core.protocols import Statistics
 
@@ -54,6 +57,22 @@ async def test_it_is_the_compressor_of_a_retriever() -> None:
     )
     assert [each.page_content for each in shorter.invoke("Bello")] == ["Bello", "   ", "Bread"]
     assert await shorter.ainvoke("Bello") == shorter.invoke("Bello")
+
+
+def test_what_is_said_to_hold_no_more_stays_so() -> None:
+    with MemoryBank.open(changes=True, granularity="session") as bank:
+        for day, text in {3: "My rent is 900 euros a month.", 9: "My rent is 950 euros a month now."}.items():
+            at = datetime(2026, 3, day, 12, tzinfo=timezone.utc)
+            bank.remember(("acme", "ann"), [("user", text), ("assistant", "Fine.")], session="s", at=at, close=day == 9)
+        documents = SecomRetriever(bank=bank, scope=("acme", "ann")).invoke("What is my rent?")
+    [shorter] = LLMLinguaDenoiser(Informativeness()).transform_documents(documents)
+    before, mark, after = shorter.page_content.partition(
+        '\n→ ("My rent is 900 euros a month." replaced on 2026-03-09)\n'
+    )
+    assert mark
+    assert "900" in before
+    assert "950" in after
+    assert len(shorter.page_content) < len(documents[0].page_content)
 
 
 def test_a_misspelt_argument_is_refused() -> None:

@@ -7,6 +7,7 @@ import pickle
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 
 import pytest
 
@@ -26,8 +27,10 @@ from llama_index.core.schema import (
     TransformComponent,
 )
 
-from llamaindex_secom import LLMLinguaDenoiser, SegmentNodeParser
+from llamaindex_secom import LLMLinguaDenoiser, SecomRetriever, SegmentNodeParser
 from llamaindex_secom.denoiser import ORIGINAL_TEXT
+from secom_core.bank import MemoryBank
+from secom_core.conversation import Message
 from secom_core.denoisers.informativeness import Informativeness
 from secom_core.errors import InvalidInput
 from secom_core.protocols import Statistics
@@ -190,6 +193,15 @@ def test_the_denoiser_without_a_model_keeps_what_matters() -> None:
     done = LLMLinguaDenoiser(Informativeness())([TextNode(text=text)])[0].get_content()
     assert {"Ghent", "2019"} <= set(done.replace(".", "").split())
     assert len(done) < len(text)
+
+
+def test_what_is_said_to_hold_no_more_stays_so() -> None:
+    with MemoryBank.open() as bank:
+        bank.remember(("ann",), [Message("Our car is a red Golf.", id="car")], session="two", close=True)
+        bank.corrections.retract(("ann",), "car", at=datetime(2026, 6, 2, tzinfo=timezone.utc))
+        [found] = SecomRetriever(bank, ("ann",)).retrieve("What is our car?")
+    [shorter] = LLMLinguaDenoiser(EveryOther())([found.node])
+    assert shorter.get_content() == "user: car a Golf.\n→ (retracted on 2026-06-02)"
 
 
 def test_a_misspelt_argument_is_an_error() -> None:
