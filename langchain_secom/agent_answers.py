@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, cast
 
 from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.tools import BaseTool
 
 from secom_core.errors import MissingExtra
 
 from .agent_turn import MEMORY_USE, OWNERS, REMEMBERED, AgentTurn, owner_of
 from .answers import AnswerReader, joined
+from .convert import DIRECT
 from .impressions import cited_references, references
 from .streaming import SHOWN
 
@@ -38,6 +40,27 @@ def read_response(
             turn, message = _read(turn, message, markers)
         result.append(_counted(message, use) if isinstance(message, AIMessage) else message)
     return turn, replace(response, result=result)
+
+
+def with_direct(response: ModelResponse[Any], tools: Iterable[Any]) -> ModelResponse[Any]:
+    """The response, whose calls say so where their results will be the answer.
+
+    Args:
+        response: of the model.
+        tools: those that it may call.
+    """
+    if not any(isinstance(each, AIMessage) and each.tool_calls for each in response.result):
+        return response
+    direct = {tool.name: tool.return_direct for tool in tools if isinstance(tool, BaseTool)}
+    result = [_direct(each, direct) for each in response.result]
+    return replace(response, result=result) if any(direct.values()) else response
+
+
+def _direct(message: BaseMessage, direct: Mapping[str, bool]) -> BaseMessage:
+    named = [direct[call["name"]] for call in getattr(message, "tool_calls", ()) if call["name"] in direct]
+    if not named or not all(named):
+        return message
+    return message.model_copy(update={"response_metadata": {**message.response_metadata, DIRECT: True}})
 
 
 def with_owner(turn: AgentTurn, response: ModelResponse[Any]) -> ModelResponse[Any]:

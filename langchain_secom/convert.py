@@ -40,6 +40,9 @@ from .times import time_of
 Tools = Literal["brief", "omit"]
 """Whether tool calls and their results are kept, a line each, or left out; what a person said there is kept."""
 
+DIRECT: Final = "secom_direct"
+"""Marks, in ``response_metadata``, calls whose results are the answer (``return_direct``), and these results."""
+
 _NAMESPACE: Final = uuid.UUID("6f1e7b1c-3c52-5d0e-9d1f-6d7365636f6d")
 _SYNTHETIC: Final = "lc_source"
 _SPOKEN: Final = (None, "", "hitl_interrupt_decision")
@@ -104,7 +107,7 @@ def _converted(message: BaseMessage) -> Message:
     text = without_recalled(text_of(message))
     by_person = reviewers_words(message, text) if role == "tool" else None
     if role == "tool":
-        text = by_person or _result(text)
+        text = by_person or (text if _is_direct(message) else _result(text))
     return Message(
         "\n".join(filter(None, [text, *map(_call, getattr(message, "tool_calls", ()))])),
         role=role,
@@ -126,19 +129,19 @@ def to_messages(
     Left out are system messages, messages that a framework made up (``additional_kwargs["lc_source"]``, unless it gives
     what a person decided of a tool's call), its notices in place of an answer or a result (`langchain_secom.notices`),
     calls that hand over to another agent, removals, recalled memory, and messages that say nothing. A tool's result
-    stands directly after its call.
+    stands directly after its call; one that is the answer is kept whole.
 
     Args:
         messages: the conversation.
         tools: ``"brief"`` keeps tool calls and results as a line each, ``"omit"`` leaves both out, but for what a
-            person said in the place of a tool.
+            person said in the place of a tool, and for results that are the answer.
         convert: converts one of them.
     """
     if tools not in ("brief", "omit"):
         raise InvalidInput(f"tools is 'brief' or 'omit', not {tools!r}")
     messages = list(messages)
     handoffs = {each.tool_call_id for each in messages if isinstance(each, ToolMessage) and is_handoff(each)}
-    spoken = [without_calls(message, handoffs) for message in messages if _is_spoken(message)]
+    spoken = [without_calls(message, handoffs) for message in _with_direct(messages) if _is_spoken(message)]
     kept = _results_after_calls(spoken) if tools == "brief" else map(_without_calls, _without_results(spoken))
     return [message for message in map(convert, kept) if message.text.strip()]
 
@@ -149,6 +152,26 @@ def _is_spoken(message: BaseMessage) -> bool:
         return True
     made_up = message.additional_kwargs.get(_SYNTHETIC) not in _SPOKEN or is_notice(message)
     return not (made_up or isinstance(message, RemoveMessage) or _role(message) == "system")
+
+
+def _is_direct(message: BaseMessage) -> bool:
+    return DIRECT in message.response_metadata
+
+
+def _with_direct(messages: Sequence[BaseMessage]) -> Iterable[BaseMessage]:
+    """The messages, each result marked that is the answer, as the agent noted of its call (`SecomMiddleware`)."""
+    return _marked_direct(messages) if any(map(_is_direct, messages)) else messages
+
+
+def _marked_direct(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
+    marks: dict[str | None, dict[str, bool]] = {}
+    for message in messages:
+        mark = {DIRECT: True} if _is_direct(message) else {}
+        marks.update((call["id"], mark) for call in getattr(message, "tool_calls", ()))
+        if isinstance(message, ToolMessage):
+            about = {**message.response_metadata, **marks.get(message.tool_call_id, {})}
+            message = message.model_copy(update={"response_metadata": about})
+        yield message
 
 
 def _results_after_calls(messages: Sequence[BaseMessage]) -> Iterable[BaseMessage]:
@@ -174,7 +197,9 @@ def _with_results(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
 
 
 def _without_results(messages: Sequence[BaseMessage]) -> Iterator[BaseMessage]:
-    return (each for each in messages if _role(each) != "tool" or reviewers_words(each, text_of(each)))
+    return (
+        each for each in messages if _role(each) != "tool" or _is_direct(each) or reviewers_words(each, text_of(each))
+    )
 
 
 def without_calls(message: BaseMessage, ids: Collection[str]) -> BaseMessage:

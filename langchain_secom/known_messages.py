@@ -14,7 +14,7 @@ from secom_core.bank import MemoryBank
 from secom_core.citations import read_citations
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.text.kept import KEPT, Kept
-from secom_core.text.tool_texts import is_of_memory
+from secom_core.text.tool_texts import is_of_memory, shortened
 
 from .convert import Tools, text_of, to_message, to_messages, without_calls, without_recalled
 from .messages import is_summary, is_users, place_of, stable_id
@@ -363,9 +363,9 @@ def _is_among(turn: Turn, texts: set[tuple[str, str]]) -> bool:
 
 
 def _role_and_text(message: Message) -> tuple[str, str]:
-    """What a message is known by: an application may send an answer back as shown, with its markers, or trimmed."""
-    text = message.text if message.role != "assistant" else _without_citations(message.text)
-    return message.role, text.strip()
+    """What a message is known by: an application may send an answer back with markers, a result without its note."""
+    text = _without_citations(message.text) if message.role == "assistant" else message.text
+    return message.role, (shortened(text) if message.role == "tool" else text).strip()
 
 
 def _with_what_was_before(messages: Iterable[Message]) -> Iterator[_Key]:

@@ -18,7 +18,7 @@ from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.errors import InvalidInput, MissingExtra, SecomError, warn_degraded
 from secom_core.stores.database import waiting_at_most
 
-from .agent_answers import read_response, with_owner
+from .agent_answers import read_response, with_direct, with_owner
 from .agent_turn import AgentTurn, MemoryUse, held_in, is_inner, is_subagent, session_of, state_keys, state_schema
 from .citations import CITATIONS_EVENT
 from .convert import Tools
@@ -247,7 +247,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             turn = self._recalled(turn, request)
         with self._noting_shown(turn), self._threads.answering(turn, request):
             answer = handler(self._insert(request, turn.block(self._instruction)))
-        turn, response = self._read(turn, answer)
+        turn, response = self._read(turn, with_direct(answer, request.tools))
         if self._may_stop(response):
             self._remember(turn, request.state["messages"], request.runtime)
         return self._extended(turn, response)
@@ -265,7 +265,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         remember = partial(self._remember, turn, request.state["messages"], request.runtime)
         with self._noting_shown(turn), self._threads.answering(turn, request):
             answer = await unless_cancelled(handler(self._insert(request, turn.block(self._instruction))), remember)
-        turn, response = self._read(turn, answer)
+        turn, response = self._read(turn, with_direct(answer, request.tools))
         if self._may_stop(response):
             await off_loop(remember)
         return self._extended(turn, response)

@@ -1035,6 +1035,38 @@ def test_who_says_the_same_after_a_turn_that_a_tool_ended_says_it_twice(
     assert [texts[0] for texts in said(bank)] == ["One more."] * 3
 
 
+@tool(return_direct=True)
+def recite(poem: str) -> str:
+    """Recite a poem."""
+    return f"{poem} begins. {'The mill turns by the river. ' * 40}The middle. {'A ferry waits. ' * 40}The end."
+
+
+@both
+@pytest.mark.parametrize("tool_lines", ["brief", "omit"])
+@pytest.mark.parametrize("sent", ["checkpoints", "whole", "without metadata"])
+async def test_a_result_that_is_the_answer_is_kept_whole_and_stored_once(
+    bank: MemoryBank, how: str, tool_lines: Any, sent: str
+) -> None:
+    answers = [Answer(tool_calls=(ToolCall("recite", {"poem": "Ghent"}),)), Answer("Gladly.")]
+    with ScriptedServer(lambda request: answers[len(request.messages) // 3]) as server:
+        agent = create_agent(
+            HttpAgentModel(base_url=server.base_url),
+            [recite],
+            middleware=[SecomMiddleware(bank, scope=ANN, write="inline", tool_lines=tool_lines, on_error="raise")],
+            checkpointer=InMemorySaver() if sent == "checkpoints" else None,
+        )
+        thread: list[Any] = []
+        for text in ("A poem, please.", "Thank you."):
+            asked = user(text)["messages"]
+            [state] = await run_agent(how, agent, {"messages": [*thread, *asked]}, in_thread)
+            if sent != "checkpoints":
+                bare = {"response_metadata": {}} if sent == "without metadata" else {}
+                thread = [each.model_copy(update=bare) for each in state["messages"]]
+    called = [] if tool_lines == "omit" else ['[calls recite({"poem": "Ghent"})]']
+    poem = recite.invoke({"poem": "Ghent"})
+    assert said(bank) == [["A poem, please.", *called, poem], ["Thank you.", "Gladly."]]
+
+
 @pytest.mark.slow
 def test_an_answer_that_waited_in_vain_is_remembered_each_time(bank: MemoryBank) -> None:
     asking = HumanInTheLoopMiddleware(interrupt_on={"weather": True})
