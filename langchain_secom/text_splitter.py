@@ -95,8 +95,13 @@ class SegmentTextSplitter(TextSplitter):
         Args:
             texts: the texts.
             metadatas: one mapping a text; each piece gets a copy.
+
+        Raises:
+            InvalidInput: there are more mappings than texts, or fewer.
         """
         given = metadatas or [{} for _ in texts]
+        if len(given) != len(texts):
+            raise InvalidInput(f"metadatas has a mapping a text, got {len(given)} of them for {len(texts)} texts")
         sources = (Document(text, metadata=each) for text, each in zip(texts, given, strict=True))
         return self.split_documents(sources)
 

@@ -112,7 +112,7 @@ def test_pieces_go_into_qdrant() -> None:
 def test_create_documents_gives_each_text_its_own_metadata() -> None:
     parts = SegmentTextSplitter().create_documents(["One.", "Two."], [{"n": 1}, {"n": 2}])
     assert [(part.page_content, part.metadata) for part in parts] == [("One.", {"n": 1}), ("Two.", {"n": 2})]
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(InvalidInput, match="got 1 of them for 2 texts"):
         SegmentTextSplitter().create_documents(["One.", "Two."], [{"n": 1}])
 
 
