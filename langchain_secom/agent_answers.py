@@ -13,7 +13,7 @@ from secom_core.errors import MissingExtra
 
 from .agent_turn import MEMORY_USE, OWNERS, REMEMBERED, AgentTurn, owner_of
 from .answers import AnswerReader, joined
-from .convert import DIRECT
+from .convert import DIRECT, STRUCTURED
 from .impressions import cited_references, references
 from .streaming import SHOWN
 
@@ -42,8 +42,8 @@ def read_response(
     return turn, replace(response, result=result)
 
 
-def with_direct(response: ModelResponse[Any], tools: Iterable[Any]) -> ModelResponse[Any]:
-    """The response, whose calls say so where their results will be the answer.
+def with_answer_noted(response: ModelResponse[Any], tools: Iterable[Any]) -> ModelResponse[Any]:
+    """The response, whose calls say so where they are the answer, or their results will be.
 
     Args:
         response: of the model.
@@ -52,15 +52,17 @@ def with_direct(response: ModelResponse[Any], tools: Iterable[Any]) -> ModelResp
     if not any(isinstance(each, AIMessage) and each.tool_calls for each in response.result):
         return response
     direct = {tool.name: tool.return_direct for tool in tools if isinstance(tool, BaseTool)}
-    result = [_direct(each, direct) for each in response.result]
-    return replace(response, result=result) if any(direct.values()) else response
+    is_structured = response.structured_response is not None
+    return replace(response, result=[_noted(each, direct, is_structured) for each in response.result])
 
 
-def _direct(message: BaseMessage, direct: Mapping[str, bool]) -> BaseMessage:
-    named = [direct[call["name"]] for call in getattr(message, "tool_calls", ()) if call["name"] in direct]
-    if not named or not all(named):
+def _noted(message: BaseMessage, direct: Mapping[str, bool], is_structured: bool) -> BaseMessage:
+    calls = getattr(message, "tool_calls", ())
+    named = [direct[call["name"]] for call in calls if call["name"] in direct]
+    mark = STRUCTURED if is_structured and calls else DIRECT if named and all(named) else None
+    if mark is None:
         return message
-    return message.model_copy(update={"response_metadata": {**message.response_metadata, DIRECT: True}})
+    return message.model_copy(update={"response_metadata": {**message.response_metadata, mark: True}})
 
 
 def with_owner(turn: AgentTurn, response: ModelResponse[Any]) -> ModelResponse[Any]:

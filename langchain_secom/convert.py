@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ from secom_core.conversation import Message, check_scope, json_flaw
 from secom_core.errors import InvalidInput
 from secom_core.llm.quoting import spoken
 from secom_core.memory import Hit, Passage, Section
-from secom_core.text.tool_texts import result, shortened
+from secom_core.text.tool_texts import LONGEST, result, shortened
 
 from .attachments import own_words, words_of
 from .hits import to_hits as to_hits
@@ -42,6 +43,11 @@ Tools = Literal["brief", "omit"]
 
 DIRECT: Final = "secom_direct"
 """Marks, in ``response_metadata``, calls whose results are the answer (``return_direct``), and these results."""
+
+STRUCTURED: Final = "secom_structured"
+"""Marks calls there that are the answer themselves (``ToolStrategy``)."""
+
+_A_CALL: Final = re.compile(r"^(\[calls [^(\n]+\()(.*)(\)\])$", re.MULTILINE)
 
 _NAMESPACE: Final = uuid.UUID("6f1e7b1c-3c52-5d0e-9d1f-6d7365636f6d")
 _SYNTHETIC: Final = "lc_source"
@@ -108,8 +114,10 @@ def _converted(message: BaseMessage) -> Message:
     by_person = reviewers_words(message, text) if role == "tool" else None
     if role == "tool":
         text = by_person or (text if _is_direct(message) else _result(text))
+    kept = str if STRUCTURED in message.response_metadata else shortened
+    calls = (_call(call, kept=kept) for call in getattr(message, "tool_calls", ()))
     return Message(
-        "\n".join(filter(None, [text, *map(_call, getattr(message, "tool_calls", ()))])),
+        "\n".join(filter(None, [text, *calls])),
         role=role,
         speaker=REVIEWER if by_person else message.name or None,
         id=message.id or None,
@@ -129,12 +137,12 @@ def to_messages(
     Left out are system messages, messages that a framework made up (``additional_kwargs["lc_source"]``, unless it gives
     what a person decided of a tool's call), its notices in place of an answer or a result (`langchain_secom.notices`),
     calls that hand over to another agent, removals, recalled memory, and messages that say nothing. A tool's result
-    stands directly after its call; one that is the answer is kept whole.
+    stands directly after its call. A result that is the answer, or a call that is, is kept whole.
 
     Args:
         messages: the conversation.
         tools: ``"brief"`` keeps tool calls and results as a line each, ``"omit"`` leaves both out, but for what a
-            person said in the place of a tool, and for results that are the answer.
+            person said in the place of a tool, and for results and calls that are the answer.
         convert: converts one of them.
     """
     if tools not in ("brief", "omit"):
@@ -210,7 +218,9 @@ def without_calls(message: BaseMessage, ids: Collection[str]) -> BaseMessage:
 
 
 def _without_calls(message: BaseMessage) -> BaseMessage:
-    return message.model_copy(update={"tool_calls": []}) if getattr(message, "tool_calls", ()) else message
+    if not getattr(message, "tool_calls", ()) or STRUCTURED in message.response_metadata:
+        return message
+    return message.model_copy(update={"tool_calls": []})
 
 
 def _role(message: BaseMessage) -> str:
@@ -224,9 +234,18 @@ def _role_of(kind: type[BaseMessage]) -> str:
     return next((role for base, role in _ROLES if issubclass(kind, base)), "user")
 
 
-def _call(call: Mapping[str, Any], verb: str = "calls") -> str:
+def _call(call: Mapping[str, Any], verb: str = "calls", *, kept: Callable[[str], str] = shortened) -> str:
     args = json.dumps(call["args"], ensure_ascii=False, default=str)
-    return f"[{verb} {call['name']}({shortened(args)})]"
+    return f"[{verb} {call['name']}({kept(args)})]"
+
+
+def in_brief(message: Message) -> str:
+    """The words of a message of the core, with calls and results shortened also where they are kept whole."""
+    if message.role == "tool":
+        return shortened(message.text)
+    if message.role != "assistant" or len(message.text) <= LONGEST:
+        return message.text
+    return _A_CALL.sub(lambda found: f"{found[1]}{shortened(found[2])}{found[3]}", message.text)
 
 
 def _result(text: str) -> str:

@@ -14,9 +14,9 @@ from secom_core.bank import MemoryBank
 from secom_core.citations import read_citations
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.text.kept import KEPT, Kept
-from secom_core.text.tool_texts import is_of_memory, shortened
+from secom_core.text.tool_texts import is_of_memory
 
-from .convert import Tools, text_of, to_message, to_messages, without_calls, without_recalled
+from .convert import Tools, in_brief, text_of, to_message, to_messages, without_calls, without_recalled
 from .messages import is_summary, is_users, place_of, stable_id
 from .notices import is_notice
 from .readings import Readings
@@ -364,8 +364,8 @@ def _is_among(turn: Turn, texts: set[tuple[str, str]]) -> bool:
 
 def _role_and_text(message: Message) -> tuple[str, str]:
     """What a message is known by: an application may send an answer back with markers, a result without its note."""
-    text = _without_citations(message.text) if message.role == "assistant" else message.text
-    return message.role, (shortened(text) if message.role == "tool" else text).strip()
+    text = in_brief(message)
+    return message.role, (_without_citations(text) if message.role == "assistant" else text).strip()
 
 
 def _with_what_was_before(messages: Iterable[Message]) -> Iterator[_Key]:

@@ -18,7 +18,7 @@ from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.errors import InvalidInput, MissingExtra, SecomError, warn_degraded
 from secom_core.stores.database import waiting_at_most
 
-from .agent_answers import read_response, with_direct, with_owner
+from .agent_answers import read_response, with_answer_noted, with_owner
 from .agent_turn import AgentTurn, MemoryUse, held_in, is_inner, is_subagent, session_of, state_keys, state_schema
 from .citations import CITATIONS_EVENT
 from .convert import Tools
@@ -105,7 +105,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         tools: give the agent tools to search and read its memory, and to remember, correct and forget.
         subagents: what an agent inside a tool of another agent does, as its messages are not the user's: ``"recall"``
             only recalls, ``"remember"`` also remembers, in a separate session, ``"off"`` does neither.
-        tool_lines: whether tool calls and their results are remembered, ``"brief"``, or not, ``"omit"``.
+        tool_lines: whether tool calls and results are remembered, ``"brief"``, or only answers among them, ``"omit"``.
         retracted: what happens to messages that are no longer in the thread; needs a checkpointer. ``"forget"`` deletes
             them, ``"mark"`` moves them to a separate session, marked as retracted (`langchain_secom.lineage`).
         on_error: what happens if memory fails: ``"warn"`` goes on without it, with a `DegradedWarning`; ``"raise"``
@@ -247,7 +247,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
             turn = self._recalled(turn, request)
         with self._noting_shown(turn), self._threads.answering(turn, request):
             answer = handler(self._insert(request, turn.block(self._instruction)))
-        turn, response = self._read(turn, with_direct(answer, request.tools))
+        turn, response = self._read(turn, with_answer_noted(answer, request.tools))
         if self._may_stop(response):
             self._remember(turn, request.state["messages"], request.runtime)
         return self._extended(turn, response)
@@ -265,7 +265,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
         remember = partial(self._remember, turn, request.state["messages"], request.runtime)
         with self._noting_shown(turn), self._threads.answering(turn, request):
             answer = await unless_cancelled(handler(self._insert(request, turn.block(self._instruction))), remember)
-        turn, response = self._read(turn, with_direct(answer, request.tools))
+        turn, response = self._read(turn, with_answer_noted(answer, request.tools))
         if self._may_stop(response):
             await off_loop(remember)
         return self._extended(turn, response)

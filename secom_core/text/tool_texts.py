@@ -7,7 +7,7 @@ from typing import Final
 
 from .patterns import regex
 
-_LONGEST: Final = 500
+LONGEST: Final = 500
 """Of how many characters such a text is at most: half of them of its end."""
 
 _IDS_FOUND: Final = regex(r"(?:^|\\n)memory_id: \[\d+\] ", re.M)
@@ -58,7 +58,7 @@ def _without_ids(text: str) -> str:
 
 def shortened(text: str) -> str:
     """The text, or of a long one its beginning and its end."""
-    if len(text) <= _LONGEST:
+    if len(text) <= LONGEST:
         return text
     # What a file or a list is about stands at its beginning, what came of a command at its end.
-    return f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 2 :]}"
+    return f"{text[: LONGEST // 2]}…{text[-LONGEST // 2 :]}"

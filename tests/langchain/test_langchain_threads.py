@@ -1042,18 +1042,21 @@ def recite(poem: str) -> str:
 
 
 @both
+@pytest.mark.parametrize("structured", [False, True], ids=["return_direct", "ToolStrategy"])
 @pytest.mark.parametrize("tool_lines", ["brief", "omit"])
 @pytest.mark.parametrize("sent", ["checkpoints", "whole", "without metadata"])
-async def test_a_result_that_is_the_answer_is_kept_whole_and_stored_once(
-    bank: MemoryBank, how: str, tool_lines: Any, sent: str
+async def test_an_answer_by_a_tool_is_kept_whole_and_stored_once(
+    bank: MemoryBank, how: str, tool_lines: Any, sent: str, structured: bool
 ) -> None:
-    answers = [Answer(tool_calls=(ToolCall("recite", {"poem": "Ghent"}),)), Answer("Gladly.")]
-    with ScriptedServer(lambda request: answers[len(request.messages) // 3]) as server:
+    poem = str(recite.invoke({"poem": "Ghent"}))
+    call = ToolCall("Place", {"city": poem}) if structured else ToolCall("recite", {"poem": "Ghent"})
+    with ScriptedServer(Answer(tool_calls=(call,))) as server:
         agent = create_agent(
             HttpAgentModel(base_url=server.base_url),
             [recite],
             middleware=[SecomMiddleware(bank, scope=ANN, write="inline", tool_lines=tool_lines, on_error="raise")],
             checkpointer=InMemorySaver() if sent == "checkpoints" else None,
+            response_format=ToolStrategy(Place) if structured else None,
         )
         thread: list[Any] = []
         for text in ("A poem, please.", "Thank you."):
@@ -1063,8 +1066,8 @@ async def test_a_result_that_is_the_answer_is_kept_whole_and_stored_once(
                 bare = {"response_metadata": {}} if sent == "without metadata" else {}
                 thread = [each.model_copy(update=bare) for each in state["messages"]]
     called = [] if tool_lines == "omit" else ['[calls recite({"poem": "Ghent"})]']
-    poem = recite.invoke({"poem": "Ghent"})
-    assert said(bank) == [["A poem, please.", *called, poem], ["Thank you.", "Gladly."]]
+    answered = [f'[calls Place({{"city": "{poem}"}})]'] if structured else [*called, poem]
+    assert said(bank) == [["A poem, please.", *answered], ["Thank you.", *answered]]
 
 
 @pytest.mark.slow
