@@ -13,7 +13,7 @@ from ..conversation import Turn
 from ..llm.marks import without_citations
 from ..memory import GAP, Hit, Section
 from ..protocols import TokenCounter
-from .lines import CLOSE, OPEN, day_of, first_day, new_days, owner, quoted_lines, quoted_turn
+from .lines import CLOSE, OPEN, day_of, first_day, new_days, owner, quoted_lines, quoted_turn, told_by
 from .replacing import marks_of
 
 _BLANKS: Final = re.compile(r"\s*")
@@ -23,9 +23,9 @@ _OPEN_WRITTEN: Final = repr(OPEN)[1:-1]
 def render(hits: Sequence[Hit], sections: Sequence[Section] = ()) -> str:
     """The hits as one block: a line a day, each hit after its number, ``…`` where turns between are left out.
 
-    Within a hit too, a turn of another day than the one before it comes after a line with its day. A topic begins with
-    its summary. Sections whose entries can be cited come after the hits, each entry after its number, the others before
-    them.
+    Within a hit too, a turn of another day than the one before it comes after a line with its day. A topic begins
+    with its summary, unless its turns say the same. Sections whose entries can be cited come after the hits, each
+    entry after its number, the others before them.
 
     What is quoted cannot close the block, and cannot pass for a number, a date line or a heading: a delimiter loses
     its bracket, as does what is shaped like a model's own mark (``<|im_start|>``, ``[INST]``), a line that begins with
@@ -76,7 +76,8 @@ def _dated_hits(hits: Sequence[Hit]) -> Iterator[str]:
 
 def _entry(hit: Hit) -> str:
     whose = owner(hit.scope) if hit.is_named else ""
-    summary = f"{quoted_lines(hit.memory.summary)}\n" if hit.memory.summary else ""
+    told = told_by(hit)
+    summary = f"{quoted_lines(told)}\n" if told else ""
     return f"[{hit.number}] {whose}{summary}" + "".join(_dated(hit))
 
 

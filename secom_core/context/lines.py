@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from functools import lru_cache
 from itertools import pairwise
@@ -58,6 +58,21 @@ def owner(scope: Scope) -> str:
 def first_day(hit: Hit) -> str:
     """The day of the first turn that is shown."""
     return day_of(hit.turns[0])
+
+
+def told_by(hit: Hit) -> str:
+    """The summary of a topic, without the lines that its turns say below it, as where no model has written it."""
+    if not hit.memory.summary:
+        return ""
+    said = "\n".join(" ".join(line.split()) for lines in hit.lines_by_turn().values() for line in lines)
+    labels = {message.label for turn in hit.turns for message in turn.messages}
+    return "\n".join(each for each in hit.memory.summary.splitlines() if _words_of(each, labels) not in said)
+
+
+def _words_of(line: str, labels: Collection[str]) -> str:
+    """What a line says, without the label of its speaker."""
+    label, colon, words = line.partition(": ")
+    return words if colon and label in labels else line
 
 
 def quoted_turn(turn: Turn, messages: Sequence[str] | None = None) -> str:

@@ -19,7 +19,7 @@ from ..ranking.candidate import Candidate, plain
 from .block import is_gap, render, shown_turns
 from .excerpts import beginnings, cut_short, excerpted
 from .growing import Growing, Room, length_of
-from .lines import day_of, first_day, quoted_lines
+from .lines import day_of, first_day, quoted_lines, told_by
 from .replacing import replaced_of, with_numbers
 
 _EPOCH: Final = datetime.min.replace(tzinfo=timezone.utc)
@@ -238,7 +238,8 @@ def _tokens_of(hit: Hit, counter: TokenCounter) -> int:
     """How long the hit is, its number apart; counted turn by turn, so that no turn is counted twice."""
     turns = sum(map(counter, shown_turns(hit)))
     breaks = sum(_breaks(before, turn) for before, turn in pairwise(hit.turns))
-    summary = counter(f"{quoted_lines(hit.memory.summary)}\n") if hit.memory.summary else 0
+    told = told_by(hit)
+    summary = counter(f"{quoted_lines(told)}\n") if told else 0
     return summary + breaks * counter("2024-05-15 Wed\n") + turns
 
 

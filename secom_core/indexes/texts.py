@@ -70,20 +70,27 @@ class TextIndex:
         return self._words.search(text, k)
 
     def similar(
-        self, text: str, vector: Vectors | None, k: int, statistics: Statistics | None = None
+        self, text: str, vector: Vectors | None, k: int, statistics: Statistics | None = None, *, besides: str = ""
     ) -> list[tuple[int, float]]:
         """As `search`, with the similarity from 0 to 1 in place of the score: the cosine, or `similarity`."""
         found = self.search(text, vector, k)
         if vector is not None and self.has_vectors:
             return [(id_, max(0.0, cosine)) for id_, cosine in found]
-        return [(id_, self.similarity(text, self.texts[id_], statistics)) for id_, _ in found]
+        return [(id_, self.similarity(text, self.texts[id_], statistics, besides=besides)) for id_, _ in found]
 
-    def similarity(self, text: str, other: str, statistics: Statistics | None = None) -> float:
+    def similarity(self, text: str, other: str, statistics: Statistics | None = None, *, besides: str = "") -> float:
         """How similar two texts are by words: the cosine of their sets of terms, from 0 to 1.
 
         Each term is weighted by its rarity. Terms are as common as in ``statistics``, or as among these texts.
+
+        Args:
+            text: one of them.
+            other: the other.
+            statistics: how common terms are.
+            besides: words that count for nothing, such as the speaker's name, which all have.
         """
-        ours, theirs, known = frozenset(terms(text)), frozenset(terms(other)), statistics or self._words
+        known, apart = statistics or self._words, frozenset(terms(besides))
+        ours, theirs = frozenset(terms(text)) - apart, frozenset(terms(other)) - apart
         weight = {term: math.log1p(known.total / (1 + known.frequency(term))) ** 2 for term in ours | theirs}
         norms = sum(weight[term] for term in ours) * sum(weight[term] for term in theirs)
         return sum(weight[term] for term in ours & theirs) / math.sqrt(norms) if norms else 0.0

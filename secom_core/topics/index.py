@@ -83,7 +83,7 @@ class TopicIndex:
         """The speaker's topics that are most similar to a text.
 
         Args:
-            speaker: whose topics.
+            speaker: whose topics. The name, which stands in each, makes none similar.
             text: what they are compared with.
             vector: its vector, where there is one.
             k: how many.
@@ -93,7 +93,7 @@ class TopicIndex:
         by_vector = vector is not None and texts.has_vectors
         return [
             Known(topic, self.latest[topic].id, texts.texts[topic], similarity, by_vector, len(self.turns(topic)))
-            for topic, similarity in texts.similar(text, vector, k, statistics)
+            for topic, similarity in texts.similar(text, vector, k, statistics, besides=speaker)
         ]
 
     def speaker(self, topic: int) -> str:

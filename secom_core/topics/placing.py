@@ -100,15 +100,19 @@ class PlacedTopics:
         with self._state.lock:
             stored = self._state.topics.similar(speaker, probe, vector, self._k + len(self._pending), self._statistics)
             found = [each for each in stored if each.topic not in self._pending]
-            found += [self._compared(note, *each) for each in self._pending.values() if each[0] == speaker]
-        near = [each for each in found if each.by_vector or each.similarity > 0]
-        return sorted(near, key=lambda each: (-each.similarity, each.topic))[: self._k]
+            for whose, known, its_vector in self._pending.values():
+                if whose == speaker and (compared := self._compared(note, speaker, known, its_vector)) is not None:
+                    found.append(compared)
+        return sorted(found, key=lambda each: (-each.similarity, each.topic))[: self._k]
 
-    def _compared(self, note: int, speaker: str, known: Known, vector: Vectors | None) -> Known:
+    def _compared(self, note: int, speaker: str, known: Known, vector: Vectors | None) -> Known | None:
+        """A topic that is not stored yet; nothing where it shares no word with the note, not even a name."""
         if self._vectors is not None and vector is not None:
             return replace(known, similarity=max(0.0, float(vector @ self._vectors[note])), by_vector=True)
-        texts = self._state.topics.texts[speaker]
-        return replace(known, similarity=texts.similarity(self._probes[note], known.text, self._statistics))
+        similarity = partial(self._state.topics.texts[speaker].similarity, self._probes[note], known.text)
+        if not similarity(self._statistics):
+            return None
+        return replace(known, similarity=similarity(self._statistics, besides=speaker))
 
     def put(self, note: int, previous: Known | None, text: str) -> None:
         """Let a note continue a topic, or begin one; ``text`` is the topic's summary from now on."""
