@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timezone, tzinfo
 from typing import Final
 
-from ..text.dates import MONTH, WEEKDAY_NUMBERS, month_number
+from ..text.dates import MONTH, MONTHS, WEEKDAY_NUMBERS, month_number
 from ..text.patterns import regex
 
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_SHORT_MONTHS: Final = {
+    name[:length].lower(): number
+    for language, names in MONTHS.items()
+    for number, name in enumerate(names, start=1)
+    for length in (3, 4, 5)
+    if language != "english" and name[:length] != "jui"
+}
+"""``févr``, ``sept``, ``ago`` and the like; ``jui`` would be June or July."""
 _WEEKDAY: Final = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,?\s+)?"
 _SIGN_WEEKDAY: Final = (
     r"(?:\s*(?:[（(](?:星期|周)?[一二三四五六日天月火水木金土](?:曜日?)?[）)]"
@@ -19,13 +27,14 @@ _SIGN_WEEKDAY: Final = (
 _OTHER_WEEKDAY: Final = rf"(?:(?:{'|'.join(WEEKDAY_NUMBERS)}),?\s+)?(?:(?:den|der|le|el|il)\s+)?"
 _EARLY, _LATER = "上午|午前|凌晨|清晨|早上|오전", "下午|午後|中午|晚上|오후"
 _DATES: Final = (
-    regex(rf"(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_SIGN_WEEKDAY}"),
+    regex(rf"(?P<y>\d{{4}})(?:[-/]|\. ?)(?P<m>\d{{1,2}})(?:[-/]|\. ?)(?P<d>\d{{1,2}}){_SIGN_WEEKDAY}\.?"),
     regex(rf"(?P<y>\d{{4}})年\s?(?P<m>\d{{1,2}})月\s?(?P<d>\d{{1,2}})[日号]{_SIGN_WEEKDAY}"),
     regex(rf"{_WEEKDAY}(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?P<m>{_MONTH}),?\s+(?P<y>\d{{4}})", re.I),
     regex(rf"{_WEEKDAY}(?P<m>{_MONTH})\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y>\d{{4}})", re.I),
     # In German, Spanish, French, Italian and Portuguese.
     regex(
-        rf"{_OTHER_WEEKDAY}(?P<d>\d{{1,2}})(?:\.|er|º|°)?\s+(?:de\s+)?(?P<m>{MONTH})\s+(?:del?\s+)?(?P<y>\d{{4}})",
+        rf"{_OTHER_WEEKDAY}(?P<d>\d{{1,2}})(?:\.|er|º|°)?\s+(?:de\s+)?"
+        rf"(?P<m>{MONTH}|(?:{'|'.join(_SHORT_MONTHS)})\b)\.?\s+(?:del?\s+)?(?P<y>\d{{4}})",
         re.I,
     ),
     # With dots, the day comes first everywhere.
@@ -59,7 +68,7 @@ class Moment:
 
 
 def _month(text: str) -> int:
-    return int(text) if text.isdigit() else month_number(text)
+    return int(text) if text.isdigit() else _SHORT_MONTHS.get(text.lower()) or month_number(text)
 
 
 def _clock(found: re.Match[str]) -> time:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timezone
 from pathlib import Path
 from typing import Any
 
@@ -384,3 +385,78 @@ def test_what_a_tool_of_chatgpt_tells_the_model_about_pictures_is_left_out(tmp_p
     path, notes = written(tmp_path / "x.json", json.dumps(chatgpt(asked, told))), list[str]()
     assert (said(path, notes) == [("user", "Draw a heron.")]) is NOTICES[notice]
     assert any("hidden messages (1)" in each for each in notes) is NOTICES[notice]
+
+
+# -- Gemini in other languages -----------------------------------------------------------------------------------------
+
+ACTIVITIES = {
+    "Gemini-Apps": ("Eingegebener Prompt: Wo wohne ich?", "Gemini-Apps wurde verwendet"),
+    "Applications\xa0Gemini": ("Prompt\xa0: Wo wohne ich?", "Vous avez utilisé Applications\xa0Gemini"),
+    "Apps de Gemini": ("Has dicho: Wo wohne ich?", "Has utilizado Apps de Gemini"),
+    "Gemini アプリ": ("送信したメッセージ: Wo wohne ich?", "Gemini アプリ を使用しました"),
+}
+
+
+@pytest.mark.parametrize("header", ACTIVITIES)
+def test_what_gemini_notes_in_another_language_is_not_told_as_the_users_words(tmp_path: Path, header: str) -> None:
+    prompt, used = ACTIVITIES[header]
+    about = {"header": header, "products": [header]}
+    answered = {**about, "title": prompt, "time": "2026-09-02T09:00:00Z", "safeHtmlItem": [{"html": "<p>Gent.</p>"}]}
+    rows = [answered, {**about, "title": used, "time": "2026-09-02T08:00:00Z"}]
+    path, notes = written(tmp_path / "MyActivity.json", json.dumps(rows, ensure_ascii=False)), list[str]()
+    assert said(path, notes) == [("user", "Wo wohne ich?"), ("assistant", "Gent.")]
+    assert any("no prompt (1)" in each for each in notes)
+
+
+def test_a_file_for_gemini_stands_in_its_prompt_by_the_name_that_the_user_gave_it(tmp_path: Path) -> None:
+    row = {
+        "header": "Gemini Apps",
+        "title": "Prompted ",
+        "time": "2026-09-02T09:00:00Z",
+        "subtitles": [{"name": "Attached 1 file."}, {"name": "-\xa0 cat.png", "url": "cat-9a1.png"}],
+        "attachedFiles": ["cat-9a1.png"],
+        "safeHtmlItem": [{"html": "<p>A cat.</p>"}],
+    }
+    path = written(tmp_path / "MyActivity.json", json.dumps([row]))
+    assert said(path) == [("user", "[file: cat.png]"), ("assistant", "A cat.")]
+
+
+def gemini_page(product: str, asked: str, stamp: str, products: str) -> str:
+    return (
+        '<html><body><div class="outer-cell mdl-cell"><div class="mdl-grid"><div class="header-cell mdl-cell">'
+        f'<p class="mdl-typography--title">{product}<br></p></div><div class="content-cell mdl-typography--body-1">'
+        f'{asked}<br>{stamp}<br><p>Gent.</p></div><div class="content-cell mdl-typography--caption"><b>{products}</b>'
+        f"<br>&emsp;{product}<br></div></div></div></body></html>"
+    )
+
+
+GEMINI_PAGES = {
+    "de": ("Gemini-Apps", "Eingegebener Prompt:\xa0Wo wohne ich?", "18.04.2026, 17:38:51 UTC", "Produkte:"),
+    "fr": ("Applications\xa0Gemini", "Prompt\xa0:\xa0Wo wohne ich?", "18 avr. 2026, 17:38:51 UTC", "Produits\xa0:"),
+    "ja": ("Gemini アプリ", "送信したメッセージ:\xa0Wo wohne ich?", "2026/04/18 17:38:51 UTC", "プロダクト:"),
+    "gb": ("Gemini Apps", "Prompted\xa0Wo wohne ich?", "18 Apr 2026, 17:38:51 UTC", "Products:"),
+    "in": ("Gemini Apps", "Prompted\xa0Wo wohne ich?", "18 Apr 2026, 23:08:51 GMT+05:30", "Products:"),
+}
+
+
+@pytest.mark.parametrize("language", GEMINI_PAGES)
+def test_the_page_of_gemini_is_read_with_the_dates_of_its_language(tmp_path: Path, language: str) -> None:
+    path = written(tmp_path / "MyActivity.html", gemini_page(*GEMINI_PAGES[language]))
+    [session] = read(path)
+    assert [(each.role, each.text) for each in session.messages] == [("user", "Wo wohne ich?"), ("assistant", "Gent.")]
+    at = session.messages[0].at
+    assert at is not None
+    assert at.astimezone(timezone.utc).isoformat() == "2026-04-18T17:38:51+00:00"
+
+
+def test_the_lines_of_a_prompt_on_geminis_page_and_its_files_stay_apart(tmp_path: Path) -> None:
+    asked = 'Prompted\xa0Look:<br>- one<br>- two.<br>Attached 1 file.<br>-\xa0 <a href="cat-9a1.png">cat.png</a>'
+    page = gemini_page("Gemini Apps", asked, "Apr 18, 2026, 5:38:51\u202fPM UTC", "Products:")
+    path = written(tmp_path / "MyActivity.html", page)
+    assert said(path) == [("user", "Look:\n- one\n- two.\n[file: cat.png]"), ("assistant", "Gent.")]
+
+
+def test_dates_of_geminis_page_that_cannot_be_read_are_refused_with_a_way_on(tmp_path: Path) -> None:
+    page = gemini_page("Aplikácie Gemini", "Výzva: Kde bývam?", "18. 4. 2026 o 17:38:51 SELČ", "Produkty:")
+    with pytest.raises(InvalidTranscript, match="its dates are written in a way that is not read; choose JSON"):
+        said(written(tmp_path / "MyActivity.html", page))

@@ -5,7 +5,9 @@ The activity does not say which prompts were one chat, so a day is a session.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
 from itertools import groupby
 from typing import Any, Final
 
@@ -17,15 +19,22 @@ from ..html_text import words_of
 from ..moments import read_moment
 from ..reading import Reading, grouped, iso
 
-_VERB: Final = regex(
-    r"(?:Prompted(?: with:)?|Asked(?: (?:Gemini|Bard):)?|Said|Answered|Branched|Eingegebener Prompt:|"
-    r"送信したメッセージ:)\s+"
+_LABEL: Final = (
+    r"(?:Prompted(?: with:)?|Asked(?: (?:Gemini|Bard):)?|Said|Answered|Branched|Submitted query|Eingegebener Prompt:|"
+    r"Prompt\s*:|Has dicho:|Hiciste la petición|Запит:|Υποβλήθηκε το ερώτημα|送信したメッセージ:)(?:\s+|$)"
 )
+"""What stands before a prompt, in English, German, French, Spanish, Ukrainian, Greek and Japanese."""
+_VERB: Final = regex(_LABEL)
+_KNOWN: Final = regex(rf'(?:"title":\s*"|>){_LABEL}')
 _OTHER: Final = regex(r"(?:Created|Used|Added|Gave|Selected|Shared|Deleted|Viewed|Searched)\b")
 _CELL: Final = '<div class="outer-cell'
 _STAMP: Final = regex(
-    r"(?P<when>[A-Z][a-z]{2} \d{1,2}, \d{4}, \d{1,2}:\d\d:\d\d[\s\u202f]?[AP]M)(?: (?P<zone>[A-Z]{2,5}))?"
+    r"(?P<when>.{10,60}?\d:\d\d(?::\d\d)?(?:\s?[AP]M)?)"
+    r"(?:\s(?P<zone>[A-Z]{2,5})(?:(?P<hours>[+-]\d{1,2})(?::?(?P<minutes>\d\d))?)?)?",
+    re.I,
 )
+_ATTACHED: Final = regex(r"-\s{1,3}(?P<name>\S.{0,200}\.\w{1,5})")
+"""How a page names a file that came with a prompt; the line before the first one says how many there are."""
 
 
 def looks_like(file: File) -> bool:
@@ -50,7 +59,7 @@ def _is_page(file: File) -> bool:
 
 
 def _of_json(file: File, reading: Reading) -> Iterator[list[Message]]:
-    stream = reading.stream(file)
+    stream, known = reading.stream(file), _KNOWN.search(file.start) is not None
     for number, _ in enumerate(stream.items(), start=1):
         entry = stream.value()
         if not isinstance(entry, Mapping) or not isinstance(entry.get("title"), str):
@@ -61,7 +70,7 @@ def _of_json(file: File, reading: Reading) -> Iterator[list[Message]]:
             continue
         parts = entry.get("safeHtmlItem") or ()
         answer = "\n".join(words_of(part["html"]) for part in _list(parts) if isinstance(part.get("html"), str))
-        if pair := _pair(entry["title"], answer, entry.get("time"), reading):
+        if pair := _pair(entry["title"], _attached(entry), answer, entry.get("time"), reading, known):
             yield pair
 
 
@@ -73,42 +82,93 @@ def _list(parts: Any) -> list[Mapping[str, Any]]:
     return [each for each in (parts if isinstance(parts, list) else [parts]) if isinstance(each, Mapping)]
 
 
-def _pair(title: str, answer: str, time: Any, reading: Reading) -> list[Message]:
-    """What was asked, and what Gemini said; nothing where the activity is of another kind."""
-    if not answer and _OTHER.match(title):
+def _attached(entry: Mapping[str, Any]) -> list[str]:
+    """The names of the files that came with a prompt, as the user knows them where the export says so."""
+    files = entry.get("attachedFiles") or []
+    shown = {each.get("url"): str(each.get("name") or "").lstrip("- \xa0") for each in _list(entry.get("subtitles"))}
+    return [shown.get(each) or str(each) for each in (files if isinstance(files, list) else [files])]
+
+
+def _pair(
+    title: str, files: Sequence[str], answer: str, time: Any, reading: Reading, known: bool = False
+) -> list[Message]:
+    """What was asked, and what Gemini said; nothing where the activity is of another kind.
+
+    Args:
+        title: the prompt, or what else was done.
+        files: the names of those that came with it.
+        answer: what Gemini said; may be empty.
+        time: when, as ISO text.
+        reading: the reading that it is of.
+        known: whether other prompts of the file have a label, so that what has none, nor an answer, is no prompt.
+    """
+    verb = _VERB.match(title)
+    if not answer and verb is None and (known or _OTHER.match(title)):
         reading.left_out["activities that are no prompt"] += 1
         return []
-    verb = _VERB.match(title)
     prompt = title[verb.end() :] if verb else title
     at = iso(time)
     ids = [reading.stable(time, role, text) for role, text in (("user", prompt), ("assistant", answer))]
-    asked = Message(prompt, "user", None, ids[0], at, {"source": "gemini"})
-    return [asked, *([Message(answer, "assistant", None, ids[1], at, {"source": "gemini"})] if answer else [])]
+    asked = "\n".join(filter(None, [prompt, *(f"[file: {name}]" for name in files)]))
+    said = [
+        Message(asked, "user", None, ids[0], at, {"source": "gemini"}),
+        Message(answer, "assistant", None, ids[1], at, {"source": "gemini"}),
+    ]
+    return [message for message in said if message.text]
 
 
 def _of_page(file: File, reading: Reading) -> Iterator[list[Message]]:
+    known, dated, undated = _KNOWN.search(file.start) is not None, 0, 0
     for cell in _cells(file, reading):
-        lines = words_of(cell).split("\n")
-        place = next((n for n, line in enumerate(lines) if _STAMP.match(line.replace("\u202f", " "))), None)
-        if place is None:
-            reading.left_out["activities without a date in English"] += 1
+        lines = _lines(cell)
+        place, at = next(((n, at) for n, line in enumerate(lines) if (at := _stamp(line, reading))), (0, None))
+        if at is None:
+            undated += 1
             continue
-        found = _STAMP.match(lines[place].replace("\u202f", " "))
-        moment = read_moment(found["when"]) if found else None
-        at = moment.on(None) if moment else None
-        if at is not None and found and found["zone"] not in ("UTC", "GMT"):
-            at = reading.local(at.replace(tzinfo=None))
-        asked = " ".join(line for line in lines[:place] if line not in ("Gemini Apps", "Bard", "Gemini"))
-        answer = "\n".join(_until_footer(lines[place + 1 :]))
-        if pair := _pair(asked, answer, at.isoformat() if at else None, reading):
+        dated += 1
+        asked, files = _without_files(lines[:place])
+        answer = "\n".join(lines[place + 1 :])
+        if pair := _pair("\n".join(asked), files, answer, at.isoformat(), reading, known):
             yield pair
+    if undated and not dated:
+        raise InvalidTranscript(
+            f"{file.shown}: its dates are written in a way that is not read; choose JSON in place of HTML for My "
+            "Activity at takeout.google.com, under Multiple formats"
+        )
+    reading.left_out["activities without a date that can be read"] += undated
 
 
-def _until_footer(lines: list[str]) -> Iterator[str]:
-    for line in lines:
-        if line in ("Products:", "Why is this here?"):
-            return
-        yield line
+def _lines(cell: str) -> list[str]:
+    """The lines of an activity, without the name of the product above, and without the notes below."""
+    caption = cell.find("mdl-typography--caption")
+    lines = (
+        words_of(cell[: cell.rfind("<div", 0, caption)] if caption >= 0 else cell).replace("\u202f", " ").split("\n")
+    )
+    footers = (n for n, line in enumerate(lines) if caption < 0 and line in ("Products:", "Why is this here?"))
+    return lines["header-cell" in cell : next(footers, len(lines))]
+
+
+def _without_files(lines: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """The lines of a prompt, and the files that are named at its end, below a line that counts them."""
+    first = len(lines)
+    while first > 1 and _ATTACHED.fullmatch(lines[first - 1]):
+        first -= 1
+    files = [line.lstrip("- ") for line in lines[first:]]
+    if not files or not regex(rf"\D{{0,40}}{len(files)}\D{{0,40}}").fullmatch(lines[first - 1]):
+        return lines, []
+    return lines[: first - 1], files
+
+
+def _stamp(line: str, reading: Reading) -> datetime | None:
+    """The time that a line consists of, such as ``Jul 2, 2024, 9:00:00 AM UTC`` or ``18.04.2026, 17:38:51 MESZ``."""
+    found = _STAMP.fullmatch(line)
+    moment = read_moment(found["when"]) if found else None
+    if not found or moment is None or moment.day is None or moment.clock is None:
+        return None
+    at = datetime.combine(moment.day, moment.clock)
+    if found["zone"] not in ("UTC", "GMT"):
+        return reading.local(at)
+    return at.replace(tzinfo=timezone(timedelta(hours=int(found["hours"] or 0), minutes=int(found["minutes"] or 0))))
 
 
 def _cells(file: File, reading: Reading) -> Iterator[str]:
