@@ -449,6 +449,14 @@ def test_the_page_of_gemini_is_read_with_the_dates_of_its_language(tmp_path: Pat
     assert at.astimezone(timezone.utc).isoformat() == "2026-04-18T17:38:51+00:00"
 
 
+def test_the_page_of_gemini_is_recognised_behind_its_styles(tmp_path: Path) -> None:
+    styles = f"<head><style>{'.mdl-cell{margin:8px}' * 7_000}</style></head><body>"
+    page = gemini_page(*GEMINI_PAGES["gb"]).replace("<body>", styles)
+    path = written(tmp_path / "MyActivity.html", page)
+    assert format_of(path).name == "gemini"
+    assert said(path) == [("user", "Wo wohne ich?"), ("assistant", "Gent.")]
+
+
 def test_the_lines_of_a_prompt_on_geminis_page_and_its_files_stay_apart(tmp_path: Path) -> None:
     asked = 'Prompted\xa0Look:<br>- one<br>- two.<br>Attached 1 file.<br>-\xa0 <a href="cat-9a1.png">cat.png</a>'
     page = gemini_page("Gemini Apps", asked, "Apr 18, 2026, 5:38:51\u202fPM UTC", "Products:")

@@ -28,6 +28,7 @@ _VERB: Final = regex(_LABEL)
 _KNOWN: Final = regex(rf'(?:"title":\s*"|>){_LABEL}')
 _OTHER: Final = regex(r"(?:Created|Used|Added|Gave|Selected|Shared|Deleted|Viewed|Searched)\b")
 _CELL: Final = '<div class="outer-cell'
+_STYLES: Final = 2**19
 _STAMP: Final = regex(
     r"(?P<when>.{10,60}?\d:\d\d(?::\d\d)?(?:\s?[AP]M)?)"
     r"(?:\s(?P<zone>[A-Z]{2,5})(?:(?P<hours>[+-]\d{1,2})(?::?(?P<minutes>\d\d))?)?)?",
@@ -40,7 +41,8 @@ _ATTACHED: Final = regex(r"-\s{1,3}(?P<name>\S.{0,200}\.\w{1,5})")
 def looks_like(file: File) -> bool:
     """Activities with a header and a time, of Gemini or Bard; or the page of them."""
     if _is_page(file):
-        return _CELL in file.start and ("Gemini" in file.start or "Bard" in file.start)
+        start = _page_start(file)
+        return _CELL in start and ("Gemini" in start or "Bard" in start)
     is_activity = {"[].header", "[].title", "[].time"} <= file.shape
     return is_activity and ("Gemini" in file.start or "Bard" in file.start or "[].safeHtmlItem" in file.shape)
 
@@ -56,6 +58,14 @@ def read(export: Export, files: list[File], reading: Reading) -> Iterator[Sessio
 
 def _is_page(file: File) -> bool:
     return file.start.lstrip().startswith("<")
+
+
+def _page_start(file: File) -> str:
+    """The beginning of a page with its first activities, which stand behind some 140 KB of styles."""
+    if _CELL in file.start or "<style" not in file.start:
+        return file.start
+    with file.text() as text:
+        return text.read(_STYLES)
 
 
 def _of_json(file: File, reading: Reading) -> Iterator[list[Message]]:
@@ -118,7 +128,7 @@ def _pair(
 
 
 def _of_page(file: File, reading: Reading) -> Iterator[list[Message]]:
-    known, dated, undated = _KNOWN.search(file.start) is not None, 0, 0
+    known, dated, undated = _KNOWN.search(_page_start(file)) is not None, 0, 0
     for cell in _cells(file, reading):
         lines = _lines(cell)
         place, at = next(((n, at) for n, line in enumerate(lines) if (at := _stamp(line, reading))), (0, None))
