@@ -468,3 +468,57 @@ def test_dates_of_geminis_page_that_cannot_be_read_are_refused_with_a_way_on(tmp
     page = gemini_page("Aplikácie Gemini", "Výzva: Kde bývam?", "18. 4. 2026 o 17:38:51 SELČ", "Produkty:")
     with pytest.raises(InvalidTranscript, match="its dates are written in a way that is not read; choose JSON"):
         said(written(tmp_path / "MyActivity.html", page))
+
+
+# -- data sets -------------------------------------------------------------------------------------------------------
+
+ASKED_AT = "2023-04-09T00:02:53+00:00"
+WILDCHAT = {
+    "conversation_hash": "cf1267ca",
+    "timestamp": "2023-04-09T00:05:00+00:00",
+    "conversation": [
+        {"role": "user", "content": "Where is Damme?", "timestamp": None, "country": "BE"},
+        {"role": "assistant", "content": "Near Bruges.", "timestamp": ASKED_AT, "country": None},
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_a_data_set_with_a_list_of_messages_called_conversation_is_read(tmp_path: Path, kind: str) -> None:
+    rows = [WILDCHAT, {**WILDCHAT, "conversation_hash": "b2"}]
+    path = tmp_path / f"train.{kind}"
+    if kind == "parquet":
+        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(arrow.Table.from_pylist(rows), path)
+    else:
+        written(path, "\n".join(map(json.dumps, rows)))
+    sessions = list(read(path))
+    assert [each.name for each in sessions] == ["cf1267ca", "b2"]
+    asked, answered = sessions[0].messages
+    assert (asked.role, asked.text, answered.text) == ("user", "Where is Damme?", "Near Bruges.")
+    assert [str(each.at and each.at.isoformat()) for each in (asked, answered)] == [ASKED_AT, ASKED_AT]
+
+
+def test_role_content_messages_may_be_called_conversations(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.jsonl", json.dumps({"conversations": WILDCHAT["conversation"]}))
+    assert said(path) == [("user", "Where is Damme?"), ("assistant", "Near Bruges.")]
+
+
+def test_the_trees_of_open_assistant_are_sessions_of_a_user_and_an_assistant(tmp_path: Path) -> None:
+    lines = "message_id,parent_id,created_date,text,role,message_tree_id\n"
+    lines += "a,,2023-02-05T14:23:50+00:00,What is a monopsony?,prompter,a\n"
+    lines += "b,a,2023-02-06T13:50:44+00:00,One buyer.,assistant,a\n"
+    [session] = read(written(tmp_path / "oasst.csv", lines), note=print)
+    assert session.name == "a"
+    assert [(each.role, each.speaker) for each in session.messages] == [("user", None), ("assistant", None)]
+    assert all(each.at and each.at.year == 2023 for each in session.messages)
+
+
+def test_the_instruction_of_a_row_is_not_lost_where_its_input_has_a_column(tmp_path: Path) -> None:
+    table = "instruction,input,output\nTranslate to French,Good morning,Bonjour\nName a cat,,Miso\n"
+    assert said(written(tmp_path / "alpaca.csv", table)) == [
+        ("user", "Translate to French\nGood morning"),
+        ("assistant", "Bonjour"),
+        ("user", "Name a cat"),
+        ("assistant", "Miso"),
+    ]

@@ -11,7 +11,7 @@ from ...conversation import Session
 from ...errors import InvalidTranscript, MissingExtra
 from ..files import Export, File
 from ..reading import Reading
-from .rows import sessions_of
+from .rows import list_in, sessions_of
 from .sharegpt import session_of
 from .table import of_rows
 
@@ -24,7 +24,7 @@ def looks_like(file: File) -> bool:
 
 
 def read(export: Export, files: list[File], reading: Reading) -> Iterator[Session]:
-    """A session a row where rows hold ``messages`` or ``conversations``; else as in a table of CSV.
+    """A session a row where rows hold a list of messages; else as in a table of CSV.
 
     Raises:
         MissingExtra: `pyarrow` is not installed.
@@ -35,10 +35,11 @@ def read(export: Export, files: list[File], reading: Reading) -> Iterator[Sessio
         if first is None:
             continue
         rows = chain([first], rows)
-        if isinstance(first.get("messages"), list):
-            yield from sessions_of(rows, reading.session or file.stem, reading)
-        elif isinstance(first.get("conversations"), list):
+        listed = list_in(first)
+        if listed and first[listed] and "from" in first[listed][0]:
             yield from _sharegpt(rows, file, reading)
+        elif listed:
+            yield from sessions_of(rows, reading.session or file.stem, reading)
         else:
             yield from of_rows(rows, file, reading, reading.dates or "day-first")
 

@@ -19,6 +19,10 @@ from ..reading import Reading, grouped
 
 _TIMES: Final = ("at", "timestamp", "date")
 """What the time of a session may be called in a row that holds its messages."""
+_LISTS: Final = ("messages", "conversation", "conversations")
+"""What the messages of a session may be called in its row: for fine-tuning, in WildChat and LMSYS-Chat, elsewhere."""
+_NAMES: Final = ("session", "id", "conversation_id", "conversation_hash")
+"""What a session may be called by in its row."""
 
 
 def looks_like(file: File) -> bool:
@@ -44,7 +48,7 @@ def read(export: Export, files: list[File], reading: Reading) -> Iterator[Sessio
 
 
 def sessions_of(rows: Iterator[Any], name: str, reading: Reading) -> Iterator[Session]:
-    """The sessions of rows: each ``messages`` list is one; role/content messages are one together.
+    """The sessions of rows: each list of ``messages`` or ``conversation`` is one; bare messages are one together.
 
     Args:
         rows: objects, pairs or messages.
@@ -56,7 +60,7 @@ def sessions_of(rows: Iterator[Any], name: str, reading: Reading) -> Iterator[Se
     """
     first, second = next(rows, None), next(rows, None)
     rest = chain([first] if second is None else [first, second], rows)
-    if isinstance(first, Mapping) and isinstance(first.get("messages"), list):
+    if list_in(first):
         yield from _a_session_each(rest, name, reading, alone=second is None)
         return
     by_name: dict[str, list[Any]] = {}
@@ -82,11 +86,17 @@ def _session_at(number: int, row: Any, name: str, reading: Reading) -> Iterator[
 
 
 def _session_of(row: Any, name: str, reading: Reading) -> Iterator[Session]:
-    if not isinstance(row, Mapping) or not isinstance(row.get("messages"), list):
+    key = list_in(row)
+    if not key:
         raise InvalidInput(f"expected an object with a list of 'messages', got {shorten(row)}")
-    own = row.get("session") or row.get("id")
-    at = next((row[key] for key in _TIMES if row.get(key) is not None), None)
-    yield grouped(_name_of(own) if own is not None else name, _messages_of(_dated(row["messages"], at), reading))
+    own = next((row[each] for each in _NAMES if row.get(each) not in (None, "")), None)
+    at = next((row[each] for each in _TIMES if row.get(each) is not None), None)
+    yield grouped(_name_of(own) if own is not None else name, _messages_of(_dated(row[key], at), reading))
+
+
+def list_in(row: Any) -> str:
+    """The field of a row that holds a list of messages; empty where none does."""
+    return next((key for key in _LISTS if isinstance(row, Mapping) and isinstance(row.get(key), list)), "")
 
 
 def _messages_of(items: Sequence[Any], reading: Reading) -> Sequence[Message]:
@@ -115,11 +125,18 @@ def _name_of(own: Any) -> str:
 
 
 def _dated(messages: Sequence[Any], at: Any) -> Sequence[Any]:
-    """Messages with the time of their session, where they do not bring their own."""
+    """Messages with the time of what follows, or of their session, where they do not bring their own."""
     if at is None:
         return messages
-    undated = (isinstance(each, Mapping) and not {"at", "timestamp"} & each.keys() for each in messages)
-    return [{**each, "at": at} if needs else each for each, needs in zip(messages, undated, strict=True)]
+    dated: list[Any] = []
+    for each in reversed(messages):
+        if isinstance(each, Mapping):
+            own = next((each[key] for key in ("at", "timestamp") if each.get(key) is not None), None)
+            at = at if own is None else own
+            dated.append({**each, "at": at})
+        else:
+            dated.append(each)
+    return dated[::-1]
 
 
 # -- JSON, or JSON lines ----------------------------------------------------------------------------------------------

@@ -22,14 +22,25 @@ _GUESSES: Final = {
     "text": "text message content body msg words utterance message_text",
     "speaker": "speaker sender sender_name from author name username user_name who participant user nickname",
     "role": "role",
-    "at": "at timestamp ts datetime date_time time date created_at sent_at created sent message_date",
+    "at": "at timestamp ts datetime date_time time date created_at sent_at created sent message_date created_date",
     "session": "session session_id conversation conversation_id dialogue_id thread thread_id chat chat_id channel "
-    "chat_session",
+    "chat_session message_tree_id",
     "id": "id message_id uuid msg_id",
 }
+_ROLES: Final = {**ROLES, "prompter": "user"}
+"""The role that each name stands for; OpenAssistant's users are prompters."""
 _SENT: Final = frozenset({"outgoing", "sent"})
 """What exports of a telephone's messages have as the type of those of its owner, who has no name there."""
-_PAIRS: Final = (("prompt", "response"), ("prompt", "completion"), ("question", "answer"), ("input", "output"))
+_PAIRS: Final = (
+    ("prompt", "response"),
+    ("prompt", "completion"),
+    ("question", "answer"),
+    ("instruction", "output"),
+    ("instruction", "response"),
+    ("input", "output"),
+)
+_GIVEN: Final = ("input", "context")
+"""What an instruction is about, in a column of its own."""
 _NUMERIC: Final = regex(r"(\d{1,2})([./-])(\d{1,2})[./-](\d{4}|\d\d)(?:,?\s+(.*))?")
 _LONGEST_CELL: Final = 50_000_000
 
@@ -131,7 +142,9 @@ def _columns(names: Sequence[Any], reading: Reading) -> dict[str, str]:
         return found
     for asked, answer in _PAIRS:
         if {asked, answer} <= known.keys():
-            return {"prompt": known[asked], "answer": known[answer]}
+            found = {"prompt": known[asked], "answer": known[answer]}
+            given = next((known[each] for each in _GIVEN if each in known), None)
+            return found if given is None or asked != "instruction" else {**found, "given": given}
     listed = ", ".join(shorten(name) for name in list(names)[:20])
     raise InvalidInput(f"which column holds the words? Say it with --columns text=NAME; there are {listed}")
 
@@ -142,8 +155,9 @@ def _plain(name: str) -> str:
 
 def _pairs(rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str, str]) -> Iterator[Message]:
     for _, row in rows:
-        for role, name in (("user", columns["prompt"]), ("assistant", columns["answer"])):
-            if text := str(row.get(name) or "").strip():
+        for role, names in (("user", ("prompt", "given")), ("assistant", ("answer",))):
+            texts = (str(row.get(columns.get(name, "")) or "").strip() for name in names)
+            if text := "\n".join(filter(None, texts)):
                 yield Message(text, role)
 
 
@@ -163,7 +177,7 @@ def _message(
         at = moment_of(cell("at"), order, reading)
     except ValueError as error:
         raise InvalidTranscript(f"line {number}: {error}") from error
-    role, name = ROLES.get(str(cell("role") or "").lower(), ""), str(cell("speaker") or "").strip()
+    role, name = _ROLES.get(str(cell("role") or "").lower(), ""), str(cell("speaker") or "").strip()
     role = role or ROLES.get(name.lower(), "")
     own = cell("id")
     given: dict[str, Any] = {
