@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from datetime import timezone
@@ -522,3 +523,33 @@ def test_the_instruction_of_a_row_is_not_lost_where_its_input_has_a_column(tmp_p
         ("user", "Name a cat"),
         ("assistant", "Miso"),
     ]
+
+
+def test_tools_of_open_webui_are_told_as_calls_and_not_as_marks(tmp_path: Path) -> None:
+    def escaped(value: object) -> str:
+        return html.escape(json.dumps(value))
+
+    city, weather = escaped(json.dumps({"city": "A > B"})), escaped("18 °C\nsunny")
+    call = (
+        f'<details type="tool_calls" done="true" id="c1" name="weather" arguments="{city}" result="{weather}">\n'
+        "<summary>Tool Executed</summary>\n</details>\n"
+    )
+    printed = escaped({"stdout": "2", "stderr": "", "result": ""})
+    code = (
+        f'<details type="code_interpreter" done="true" output="{printed}">\n<summary>Analyzed</summary>\n'
+        "```python\nprint(1 + 1)\n```\n</details>\n"
+    )
+    newer = (
+        '<details type="tool_calls" done="true" name="look">\n<summary>Done</summary>\n&quot;found&quot;\n</details>\n'
+    )
+    said_all = f"Let me look.\n{call}It is warm.\n{code}{newer}Two."
+    nodes = {
+        "a": {"id": "a", "parentId": None, "role": "user", "content": "Weather?", "timestamp": 1746268000},
+        "b": {"id": "b", "parentId": "a", "role": "assistant", "content": said_all, "timestamp": 1746268001},
+    }
+    chat = {"id": "w1", "title": "Chat", "chat": {"history": {"messages": nodes, "currentId": "b"}}}
+    path = written(tmp_path / "chat.json", json.dumps([chat]))
+    assert said(path)[1][1] == (
+        'Let me look.\n[calls weather({"city": "A > B"})]\n18 °C\nsunny\nIt is warm.\n'
+        "```python\nprint(1 + 1)\n```\n2\n[calls look()]\nfound\nTwo."
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -16,6 +18,11 @@ from ..reading import Reading, grouped, seconds, titled
 
 _REASONING: Final = regex(r'<details type="reasoning"[^>]{0,500}>.*?</details>\s*', re.S)
 """What a model thought, in the text of its answer; the app shows it folded."""
+
+_CALL: Final = regex(r'<details type="(?:tool_calls|code_interpreter)"([^>]*)>(.*?)</details>\s*', re.S)
+"""A call of a tool, with what it gave, or a piece of code that was run, in the text of an answer."""
+_FIELD: Final = regex(r'(\w+)="([^"]*)"')
+_SUMMARY: Final = regex(r"<summary>[^<]*</summary>")
 
 
 def looks_like(file: File) -> bool:
@@ -48,10 +55,31 @@ def _session(record: Any, reading: Reading) -> Session:
 def _message(message: Mapping[str, Any], key: str, node: str, reading: Reading) -> Message:
     text, thoughts = _REASONING.subn("", str(message.get("content") or ""))
     reading.left_out["reasoning"] += thoughts
-    content = [text.strip(), *map(_file, message.get("files") or ())]
+    content = [_CALL.sub(_called, text).strip(), *map(_file, message.get("files") or ())]
     at, kept = seconds(message.get("timestamp")), {"source": "open-webui", "conversation": key, "message": node}
     [read] = read_messages([{"role": field(message, "role"), "content": content, "metadata": kept, "at": at}])
     return Message(read.text, read.role, read.speaker, reading.stable(key, node, read.text), at, kept)
+
+
+def _called(block: re.Match[str]) -> str:
+    """The call as a line of text, or the code that was run, and under it what came of it."""
+    fields = {name: _decoded(html.unescape(value)) for name, value in _FIELD.findall(block[1])}
+    inner = _SUMMARY.sub("", block[2]).strip()
+    if not fields.get("name"):
+        return f"{inner}\n{fields.get('output', '')}".strip() + "\n"
+    result = fields.get("result") or _decoded(html.unescape(inner))
+    return f"[calls {fields['name']}({fields.get('arguments', '')})]\n{result}".strip() + "\n"
+
+
+def _decoded(value: str) -> str:
+    """The text that a value is the JSON of, or what code printed and gave; else the value itself."""
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    if isinstance(found, dict) and "stdout" in found:
+        return "\n".join(str(found[key]) for key in ("stdout", "stderr", "result") if found.get(key))
+    return found if isinstance(found, str) else value
 
 
 def _file(file: Mapping[str, Any]) -> dict[str, Any]:
