@@ -5,9 +5,10 @@ from __future__ import annotations
 from html.parser import HTMLParser
 from typing import Final
 
-_BREAKS: Final = frozenset("br p div li tr h1 h2 h3 h4 h5 h6 blockquote pre ul ol table".split())
+_BREAKS: Final = frozenset("br p div li tr h1 h2 h3 h4 h5 h6 blockquote quote pre ul ol table".split())
 _CELLS: Final = frozenset({"td", "th"})
-_SILENT: Final = frozenset({"script", "style", "head"})
+_SILENT: Final = frozenset({"script", "style", "head", "legacyquote"})
+_QUOTES: Final = frozenset({"blockquote", "quote"})
 _LONGEST: Final = 5_000_000
 
 
@@ -24,8 +25,10 @@ class _Words(HTMLParser):
         if tag in _BREAKS:
             self.end_line()
         self._silent += tag in _SILENT
-        self._quoted += tag == "blockquote"
+        self._quoted += tag in _QUOTES
         self._pre += tag == "pre"
+        if tag == "emoji":
+            self._line.append(dict(attrs).get("alt") or "")
         if tag == "li" or tag in _CELLS:
             self._line.append("- " if tag == "li" else "\t")
 
@@ -33,7 +36,7 @@ class _Words(HTMLParser):
         if tag in _BREAKS - {"br", "li"}:
             self.end_line()
         self._silent = max(0, self._silent - (tag in _SILENT))
-        self._quoted = max(0, self._quoted - (tag == "blockquote"))
+        self._quoted = max(0, self._quoted - (tag in _QUOTES))
         self._pre = max(0, self._pre - (tag == "pre"))
 
     def handle_data(self, data: str) -> None:

@@ -244,6 +244,10 @@ PAGES = {
     '<blockquote itemtype="Reply"><strong>Bob</strong><p>Where?</p></blockquote><p>In Graz.</p>': (
         "> Bob\n> Where?\nIn Graz."
     ),
+    "<quote><legacyquote>[17] Bob: </legacyquote>Where?<legacyquote>\n\n&lt;&lt;&lt; </legacyquote></quote>In Graz.": (
+        "> Where?\nIn Graz."
+    ),
+    '<p>Great <emoji id="smile" alt="😀"></emoji> <img src="https://x.org/1" alt="image"></p>': "Great 😀  [image]",
     "<ul><li>one</li><li>two&nbsp;</li></ul><style>p {}</style>": "- one\n- two",
 }
 
@@ -254,6 +258,44 @@ def test_tables_code_and_quotes_of_a_page_stay_what_they_are(tmp_path: Path, pag
     chat["MessageList"][0]["messagetype"] = "RichText/Html"
     path = examples.write(tmp_path, {"messages.json": {"userId": "8:ann", "conversations": [chat]}}) / "messages.json"
     assert said(path) == [("Bob", PAGES[page])]
+
+
+SENT_IN_TEAMS = {
+    "RichText/UriObject": (
+        '<URIObject uri="x" type="Picture.1"><OriginalName v="cat.png"></OriginalName>',
+        "[image: cat.png]",
+    ),
+    "RichText/Media_GenericFile": (
+        '<URIObject type="File.1" uri="x"><OriginalName v="a&amp;b.pdf"/>',
+        "[file: a&b.pdf]",
+    ),
+    "RichText/Media_AudioMsg": ('<URIObject type="Audio.1" uri="x">', "[audio]"),
+}
+
+
+@pytest.mark.parametrize("kind", SENT_IN_TEAMS)
+def test_files_and_pictures_that_were_sent_in_teams_are_messages(tmp_path: Path, kind: str) -> None:
+    content, words = SENT_IN_TEAMS[kind]
+    chat = teams_chat("19:one", content)
+    chat["MessageList"][0]["messagetype"] = kind
+    path = examples.write(tmp_path, {"messages.json": {"userId": "8:ann", "conversations": [chat]}}) / "messages.json"
+    assert said(path) == [("Bob", words)]
+
+
+def test_a_message_of_microsoft_graph_that_is_a_file_or_a_picture_is_told(tmp_path: Path) -> None:
+    def message(page: str, *attachments: dict[str, str]) -> dict[str, Any]:
+        about = {"id": page, "messageType": "message", "createdDateTime": "2026-05-03T14:05:00Z", "chatId": "19:x"}
+        body = {"contentType": "html", "content": page}
+        return {**about, "from": {"user": {"displayName": "Ann"}}, "body": body, "attachments": list(attachments)}
+
+    sent = [
+        message('<attachment id="a"></attachment>', {"id": "a", "contentType": "reference", "name": "a.docx"}),
+        message('<p><img src="x" alt="image"></p>'),
+        message('<attachment id="b"></attachment>', {"id": "b", "contentType": "application/vnd.microsoft.card.hero"}),
+    ]
+    path, notes = written(tmp_path / "graph.json", json.dumps({"value": sent})), list[str]()
+    assert said(path, notes) == [("Ann", "[file: a.docx]"), ("Ann", "[image]")]
+    assert any("empty messages (1)" in each for each in notes)
 
 
 # -- mails and tables -------------------------------------------------------------------------------------------------

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from html import unescape
 from operator import itemgetter
 from typing import Any, Final
 
 from ...conversation import Message, Session
 from ...errors import InvalidTranscript
+from ...text.patterns import regex
 from ..files import Export, File
 from ..html_text import words_of
 from ..json_stream import JsonStream
 from ..reading import Reading, by_day, iso
 
 _SAID: Final = frozenset({"Text", "RichText", "RichText/Html"})
+_SENT: Final = ("RichText/UriObject", "RichText/Media")
+"""How the kinds begin of messages that are a picture, a file, a voice message or the like."""
+_MEDIUM: Final = regex(r'<URIObject[^>]{0,2000}\stype="(Picture|Video|Audio|File)')
+_NAME: Final = regex(r'<OriginalName v="([^"]{1,300})"')
+_PICTURE: Final = regex(r"<img\b(?![^>]{0,2000}Emoji)[^>]{0,2000}>")
 
 
 def looks_like(file: File) -> bool:
@@ -59,11 +66,14 @@ def _others(messages: list[Mapping[str, Any]], mine: str) -> str:
 
 def _messages(messages: list[Mapping[str, Any]], chat: str, mine: str, reading: Reading) -> Iterator[Message]:
     for message in messages:
-        content, kind = str(message.get("content") or ""), message.get("messagetype")
-        if kind not in _SAID or not content:
+        content, kind = str(message.get("content") or ""), str(message.get("messagetype"))
+        if kind in _SAID:
+            text = content if kind == "Text" else _shown(content)
+        else:
+            text = _sent(content) if kind.startswith(_SENT) else ""
+        if not text:
             reading.left_out["system messages" if content else "deleted messages"] += 1
             continue
-        text = content if kind == "Text" else words_of(content)
         own, sender = str(message.get("id", "")), str(message.get("from") or "")
         yield reading.person(
             str(message.get("displayName") or ("" if sender == mine else sender.partition(":")[2])),
@@ -73,6 +83,20 @@ def _messages(messages: list[Mapping[str, Any]], chat: str, mine: str, reading: 
             at=iso(message.get("originalarrivaltime")),
             metadata={"source": "teams", "message": own},
         )
+
+
+def _shown(page: str) -> str:
+    """The words of a page, with ``[image]`` where a picture stands in them."""
+    return words_of(_PICTURE.sub(" [image] ", page))
+
+
+def _sent(content: str) -> str:
+    """``[file: report.pdf]`` for what was sent; nothing for cards and other objects."""
+    medium, name = _MEDIUM.search(content), _NAME.search(content)
+    if medium is None:
+        return ""
+    kind = {"Picture": "image"}.get(medium[1], medium[1].lower())
+    return f"[{kind}: {unescape(name[1])}]" if name else f"[{kind}]"
 
 
 def _of_graph(stream: JsonStream, file: File, reading: Reading) -> Iterator[Session]:
@@ -89,7 +113,11 @@ def _of_graph(stream: JsonStream, file: File, reading: Reading) -> Iterator[Sess
             continue
         body, own = message.get("body") or {}, str(message.get("id", ""))
         content = str(body.get("content") or "")
-        text = words_of(content) if body.get("contentType") == "html" else content
+        words = _shown(content) if body.get("contentType") == "html" else content
+        text = "\n".join(filter(None, [words, *_files(message)]))
+        if not text:
+            reading.left_out["empty messages"] += 1
+            continue
         who = (message.get("from") or {}).get("user") or (message.get("from") or {}).get("application") or {}
         chat = str(message.get("chatId") or (message.get("channelIdentity") or {}).get("channelId") or "")
         kept = {"source": "teams", "message": own}
@@ -99,3 +127,10 @@ def _of_graph(stream: JsonStream, file: File, reading: Reading) -> Iterator[Sess
     for place, messages in enumerate(found.values(), start=1):
         ordered = sorted(((each.at.timestamp() if each.at else 0.0, each) for each in messages), key=itemgetter(0))
         yield from by_day(file.stem if len(found) == 1 else f"{file.stem} {place}", (each for _, each in ordered))
+
+
+def _files(message: Mapping[str, Any]) -> Iterator[str]:
+    """The names of files that came with a message; other attachments are cards, and messages that it answers."""
+    for each in message.get("attachments") or ():
+        if isinstance(each, Mapping) and each.get("contentType") == "reference":
+            yield f"[file: {each.get('name') or ''}]"
