@@ -712,6 +712,29 @@ LINE = (
     "2024/05/04(土)\n午後09:00\t花子\t昨日はありがとう\n"
 )
 WECHAT = "王小明 2024-05-03 10:15:20\n早安\n\n陳大文 2024-05-03 22:16:01\n今天几点出发？\n我在楼下。\n"
+MESSENGER = {
+    "participants": [{"name": "Zo\u00c3\u00ab"}, {"name": "Ann Lee"}],
+    "messages": [
+        {
+            "sender_name": "Ann Lee",
+            "timestamp_ms": 1714745220000,
+            "content": "Ann sent an attachment.",
+            "share": {"link": "https://x.org/choir"},
+        },
+        {"sender_name": "Ann Lee", "timestamp_ms": 1714745170000, "call_duration": 62},
+        {"sender_name": "Ann Lee", "timestamp_ms": 1714745160000, "photos": [{"uri": "photos/1.jpg"}]},
+        {
+            "sender_name": "Zo\u00c3\u00ab",
+            "timestamp_ms": 1714745100000,
+            "content": "Caf\u00c3\u00a9 at 8? \u00f0\u009f\u0098\u0080",
+            "reactions": [{"reaction": "\u00e2\u009d\u00a4", "actor": "Ann Lee"}],
+            "is_geoblocked_for_viewer": False,
+        },
+    ],
+    "title": "Zo\u00c3\u00ab",
+    "is_still_participant": True,
+    "thread_path": "inbox/zoe_123",
+}
 TEXTS: Mapping[str, tuple[str, ...]] = {
     name: tuple(content.decode() if isinstance(content, bytes) else _text(content) for content in contents)
     for name, contents in {
@@ -723,6 +746,7 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
         "copilot": (COPILOT,),
         "gemini": (GEMINI, GEMINI_PAGE),
         "telegram": (TELEGRAM, TELEGRAM_CHAT),
+        "messenger": (MESSENGER,),
         "discord": (DISCORD,),
         "discord-package": (DISCORD_PACKAGE["Messages/c99/messages.json"],),
         "slack": (SLACK["general/2024-05-03.json"],),
@@ -766,6 +790,7 @@ FILES: Mapping[str, Any] = {
     "data.json": SIGNAL,
     "main.jsonl": SIGNAL_BACKUP,
     "signal-desktop.json": SIGNAL_DESKTOP,
+    "message_1.json": MESSENGER,
     "discord.json": DISCORD,
     "teams.json": TEAMS,
     "graph.json": GRAPH,

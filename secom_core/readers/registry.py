@@ -63,6 +63,7 @@ FORMATS: Final = (
     Format("open-webui", "chats exported from Open WebUI", "open_webui"),
     Format("gemini", "the activity of Gemini from Google Takeout", "gemini"),
     Format("telegram", "an export of Telegram", "telegram"),
+    Format("messenger", "an export of Messenger or Instagram", "messenger"),
     Format("discord", "an export of DiscordChatExporter", "discord"),
     Format("discord-package", "a data package of Discord", "discord_package"),
     Format("slack", "an export of Slack", "slack"),

@@ -236,6 +236,16 @@ EXPECTED: dict[str, tuple[str, dict[str, list[Row]]]] = {
             ]
         },
     ),
+    "message_1.json": (
+        "messenger",
+        {
+            "Zoë 2024-05-03": [
+                ("", "Zoë", "2024-05-03 14:05:00", "Café at 8? 😀"),
+                ("", "Ann Lee", "2024-05-03 14:06:00", "[image]"),
+                ("", "Ann Lee", "2024-05-03 14:07:00", "https://x.org/choir"),
+            ]
+        },
+    ),
     "discord.json": (
         "discord",
         {

@@ -595,3 +595,59 @@ def test_tools_of_open_webui_are_told_as_calls_and_not_as_marks(tmp_path: Path) 
         'Let me look.\n[calls weather({"city": "A > B"})]\n18 °C\nsunny\nIt is warm.\n'
         "```python\nprint(1 + 1)\n```\n2\n[calls look()]\nfound\nTwo."
     )
+
+
+# -- Messenger and Instagram -------------------------------------------------------------------------------------------
+
+
+def messenger_file(*messages: dict[str, Any], thread: str = "bob_1", title: str = "Bob") -> dict[str, Any]:
+    about = {"title": title, "thread_path": f"inbox/{thread}", "participants": [{"name": "Bob"}]}
+    return {"messages": [{"sender_name": "Bob", **each} for each in messages], **about}
+
+
+def test_the_parts_of_a_chat_of_messenger_are_one_chat_and_a_later_export_adds_what_is_new(tmp_path: Path) -> None:
+    day = 1714745100000
+    texts = [{"timestamp_ms": day + 1000 * number, "content": f"message {number}"} for number in range(25)]
+    latest_first = texts[::-1]
+
+    def exported(name: str, *parts: list[dict[str, Any]]) -> Path:
+        folder = "your_facebook_activity/messages/inbox/bob_1/message_"
+        files = {f"{folder}{number}.json": messenger_file(*part) for number, part in enumerate(parts, start=1)}
+        other = messenger_file({"timestamp_ms": day, "content": "another Bob"}, thread="bob_2")
+        return examples.zipped(tmp_path / name, {**files, "messages/inbox/bob_2/message_1.json": other})
+
+    # 12 parts, so that message_10.json is not taken for an earlier one than message_2.json.
+    before = exported("before.zip", *(latest_first[at : at + 2] for at in range(1, 25, 2)))
+    after = exported("after.zip", *(latest_first[at : at + 2] for at in range(0, 25, 2)))
+    [one, other] = sorted(read(before), key=lambda session: -len(session.messages))
+    assert [each.text for each in one.messages] == [f"message {number}" for number in range(24)]
+    assert one.name != other.name
+    with MemoryBank.open() as bank:
+        for path in (before, after):
+            news = [bank.remember(("alice",), session).new for session in read(path)]
+        assert sum(news) == 1
+
+
+def test_an_encrypted_chat_of_messenger_is_read_without_what_was_deleted(tmp_path: Path) -> None:
+    said_first = {"senderName": "Jana", "timestamp": 1714745100000, "text": "hospoda v pět", "type": "text"}
+    photo = {"senderName": "Ann", "timestamp": 1714745160000, "text": "", "media": [{"uri": "./media/a.jpeg"}]}
+    gone = {"senderName": "Ann", "timestamp": 1714745220000, "text": "Ann unsent a message", "isUnsent": True}
+    chat = {"participants": ["Ann", "Jana"], "threadName": "Jana_7", "messages": [said_first, photo, gone]}
+    path, notes = written(tmp_path / "Jana_7.json", json.dumps(chat)), list[str]()
+    assert said(path, notes, me="Ann") == [("Jana", "hospoda v pět"), ("Ann", "[image]")]
+    assert next(read(path)).name == "Jana 2024-05-03"
+    assert any("deleted messages (1)" in each for each in notes)
+
+
+def test_reactions_and_shared_words_of_instagram(tmp_path: Path) -> None:
+    share = {
+        "link": "https://instagram.com/p/1",
+        "share_text": "Soup caf\u00c3\u00a9",
+        "original_content_owner": "cook",
+    }
+    rows = [
+        {"timestamp_ms": 1714745220000, "content": "Reacted \u00e2\u009d\u00a4 to your message "},
+        {"timestamp_ms": 1714745160000, "content": "Look", "share": share},
+    ]
+    path = written(tmp_path / "message_1.json", json.dumps(messenger_file(*rows)))
+    assert said(path) == [("Bob", "Look\nSoup café\nhttps://instagram.com/p/1")]
