@@ -125,17 +125,17 @@ def _name_of(own: Any) -> str:
 
 
 def _dated(messages: Sequence[Any], at: Any) -> Sequence[Any]:
-    """Messages with the time of what follows, or of their session, where they do not bring their own."""
+    """Messages with the time of their session, where they do not bring their own; ``null`` is that of what follows."""
     if at is None:
         return messages
-    dated: list[Any] = []
+    dated, following = list[Any](), at
     for each in reversed(messages):
         if isinstance(each, Mapping):
-            own = next((each[key] for key in ("at", "timestamp") if each.get(key) is not None), None)
-            at = at if own is None else own
-            dated.append({**each, "at": at})
-        else:
-            dated.append(each)
+            named = [each[key] for key in ("at", "timestamp") if key in each]
+            own = next((time for time in named if time is not None), None)
+            each = each if own is not None else {**each, "at": following if named else at}
+            following = following if own is None else own
+        dated.append(each)
     return dated[::-1]
 
 
