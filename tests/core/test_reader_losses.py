@@ -651,3 +651,46 @@ def test_reactions_and_shared_words_of_instagram(tmp_path: Path) -> None:
     ]
     path = written(tmp_path / "message_1.json", json.dumps(messenger_file(*rows)))
     assert said(path) == [("Bob", "Look\nSoup café\nhttps://instagram.com/p/1")]
+
+
+# -- tables and mails as people have them ------------------------------------------------------------------------------
+
+
+def test_a_table_whose_date_and_time_have_a_column_each(tmp_path: Path) -> None:
+    table = "Date,Time,From,Message\n03/05/2026,2:05 PM,Ann,Hi\n13/05/2026,,Bob,Yo\n"
+    sessions = list(read(written(tmp_path / "chat.csv", table), note=print))
+    told = [str(message.at) for session in sessions for message in session.messages]
+    assert told == ["2026-05-03 14:05:00+00:00", "2026-05-13 00:00:00+00:00"]
+
+
+def test_the_line_by_which_excel_names_the_separator_is_no_row(tmp_path: Path) -> None:
+    table = "sep=;\r\nDate;Sender;Message\r\n2026-05-03 14:05;Ann;Hi, you\r\n"
+    assert said(written(tmp_path / "chat.csv", table)) == [("Ann", "Hi, you")]
+
+
+def test_words_that_a_comma_without_quotes_moves_behind_the_last_column_are_counted(tmp_path: Path) -> None:
+    notes: list[str] = []
+    table = "timestamp,author,text\n2026-05-03T14:05:00Z,Ann,Hi, there,\n"
+    assert said(written(tmp_path / "chat.csv", table), notes) == [("Ann", "Hi")]
+    assert any("cells behind the last column (1)" in each for each in notes)
+
+
+FORWARDED = """\
+---------- Forwarded message ---------
+From: Ann <ann@x.org>
+Date: Sun, May 3, 2026 at 2:05 PM
+Subject: Pump
+To: <bob@x.org>
+
+The code is 4711."""
+
+
+@pytest.mark.parametrize("subject", ["Fwd: Pump", "WG: Pump"])
+def test_what_a_mail_forwards_is_kept(tmp_path: Path, subject: str) -> None:
+    head = f"From: Bob <bob@x.org>\nSubject: {subject}\nDate: Sun, 3 May 2026 18:05:00 +0200\nMessage-ID: <5@x>\n\n"
+    assert said(written(tmp_path / "a.eml", f"{head}For you.\n\n{FORWARDED}\n")) == [
+        ("Bob", f"For you.\n\n{FORWARDED}")
+    ]
+    assert said(written(tmp_path / "b.eml", f"{head}{FORWARDED}\n")) == [("Bob", FORWARDED)]
+    answer = head.replace(subject, f"Re: {subject}")
+    assert said(written(tmp_path / "c.eml", f"{answer}Thanks.\n\n{FORWARDED}\n")) == [("Bob", "Thanks.")]

@@ -29,6 +29,7 @@ _HEADER: Final = re.compile(
     re.I,
 )
 _REPLY: Final = regex(r"(?:re|aw|sv|antw|fw|fwd|wg|rv|tr)\s*(?:\[\d+\])?:\s*", re.I)
+_FORWARD: Final = regex(r"(?:fw|fwd|wg|rv|tr)\s*:", re.I)
 _IDS: Final = regex(r"<[^<>\s]{1,300}>")
 _LARGEST: Final = 100_000_000
 _PIECE: Final = 2**20
@@ -106,7 +107,9 @@ def _subject(mail: EmailMessage) -> str:
 
 def _message(mail: EmailMessage, reading: Reading) -> Message | None:
     text, files = _body(mail, reading)
-    text = "\n".join(filter(None, [own_words(text), *(f"[file: {name}]" for name in files)]))
+    # What is forwarded stands nowhere else in the mailbox, as a rule.
+    words = text.replace("\r\n", "\n").strip() if _FORWARD.match(str(mail.get("Subject") or "")) else own_words(text)
+    text = "\n".join(filter(None, [words, *(f"[file: {name}]" for name in files)]))
     if not text:
         reading.left_out["empty mails"] += 1
         return None

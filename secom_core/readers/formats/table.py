@@ -49,7 +49,7 @@ def looks_like(file: File) -> bool:
     """A name with the ending of a table, or a first line that names a column of words and one of who or when."""
     if file.encoding.is_binary or file.suffix in (".csv", ".tsv"):
         return not file.encoding.is_binary
-    names = {_plain(name.strip('" \r')) for name in file.start.partition("\n")[0].split(_delimiter(file))}
+    names = {_plain(name.strip('" \r')) for name in _heading(file).split(_delimiter(file))}
     others = f"{_GUESSES['speaker']} {_GUESSES['role']} {_GUESSES['at']}".split()
     return not names.isdisjoint(_GUESSES["text"].split()) and not names.isdisjoint(others)
 
@@ -69,6 +69,8 @@ def csv_rows(file: File, reading: Reading) -> Iterator[dict[str, Any]]:
     """
     csv.field_size_limit(_LONGEST_CELL)
     with reading.opened(file) as text:
+        if _says_delimiter(file):
+            text.readline()
         rows = csv.DictReader(text, delimiter=_delimiter(file))
         try:
             yield from rows
@@ -76,9 +78,19 @@ def csv_rows(file: File, reading: Reading) -> Iterator[dict[str, Any]]:
             raise InvalidTranscript(f"{file.shown}: line {rows.reader.line_num}: not CSV: {error}") from error
 
 
+def _says_delimiter(file: File) -> bool:
+    """Whether it begins with ``sep=;``, as Excel writes and reads it."""
+    return file.start.startswith("sep=")
+
+
+def _heading(file: File) -> str:
+    """The line that names the columns."""
+    lines = file.start.split("\n", 2)
+    return lines[1] if _says_delimiter(file) and len(lines) > 1 else lines[0]
+
+
 def _delimiter(file: File) -> str:
-    first = file.start.partition("\n")[0]
-    return "\t" if file.suffix == ".tsv" else max(",;\t|", key=first.count)
+    return "\t" if file.suffix == ".tsv" else max(",;\t|", key=_heading(file).count)
 
 
 def of_rows(
@@ -135,9 +147,11 @@ def _columns(names: Sequence[Any], reading: Reading) -> dict[str, str]:
         guess = next((known[each] for each in guesses.split() if each in known), None)
         if guess is not None and what not in found and guess not in found.values():
             found[what] = guess
+    if found.get("at") == known.get("time") and "date" in known and "at" not in reading.columns:
+        found |= {"at": known["date"], "clock": known["time"]}
     if "text" in found:
         if found != reading.columns:
-            told = ", ".join(f"{what}={name}" for what, name in found.items())
+            told = ", ".join(f"{what}={name}" for what, name in found.items() if what != "clock")
             reading.once(f"its columns are read as {told}; say otherwise with --columns")
         return found
     for asked, answer in _PAIRS:
@@ -173,8 +187,13 @@ def _message(
     if not text:
         reading.left_out["rows without words"] += 1
         return None
+    when = cell("at")
+    if cell("clock") not in (None, "") and not isinstance(when, datetime):
+        when = f"{when or ''} {cell('clock')}"
+    if extra := [each for each in row.get(None) or () if each]:  # type: ignore[call-overload]
+        reading.left_out["cells behind the last column"] += len(extra)
     try:
-        at = moment_of(cell("at"), order, reading)
+        at = moment_of(when, order, reading)
     except ValueError as error:
         raise InvalidTranscript(f"line {number}: {error}") from error
     role, name = _ROLES.get(str(cell("role") or "").lower(), ""), str(cell("speaker") or "").strip()
