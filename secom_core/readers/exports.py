@@ -97,7 +97,9 @@ def _with_hint(sessions: Iterator[Session], form: Format) -> Iterator[Session]:
         yield from sessions
     except InvalidTranscript as error:
         told = f"{error}. It was read as {form.title}; say with --format what else it is"
-        more = ", such as dictation for what one person says" if form.name == "transcript" else ""
+        more = ", such as dictation for what one person says"
+        if form.name == "messages":
+            more = ', or write each message as {"role": "user", "content": "…", "at": "2024-05-03T14:05"}'
         raise InvalidTranscript(told + more) from error
 
 

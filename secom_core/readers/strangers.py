@@ -23,6 +23,8 @@ _KINDS: Final = (
     (b"7z\xbc\xaf", "an archive of 7-Zip", "unpack it, and give the folder"),
     (b"Rar!", "a RAR archive", "unpack it, and give the folder"),
     (b"\xd0\xcf\x11\xe0", "a document of Microsoft Office", "save the conversation as text or CSV"),
+    (b"{\\rtf", "a document in RTF", "save the conversation as plain text, `Name: words` on each line"),
+    (b"<?xml", "XML", "of a backup of text messages, make a table (CSV) with a message in each row"),
     (b"ID3", "a recording", "transcribe it first, into WebVTT or SubRip"),
     (b"OggS", "a recording", "transcribe it first, into WebVTT or SubRip"),
     (b"RIFF", "a recording", "transcribe it first, into WebVTT or SubRip"),
@@ -38,6 +40,8 @@ def stranger(export: Export) -> str:
     names, many = ", ".join(file.name for file in export.files[:5]), len(export.files)
     if any(file.name == "word/document.xml" for file in export.files):
         return f"{export.name} looks like a document of Word; save the conversation as text, `Name: words` on each line"
+    if any(file.name == "xl/workbook.xml" for file in export.files):
+        return f"{export.name} looks like a workbook of Excel; save the table with the messages as CSV"
     inner = next((file.name for file in export.files if file.suffix == ".zip"), None)
     if inner is not None:
         first = "" if export.is_folder else f"unpack {export.name}, and "
@@ -57,7 +61,8 @@ def _kind(file: File) -> tuple[str, str] | None:
     """What a file is by its first bytes, and what to do with it."""
     if file.head[4:8] == b"ftyp":
         return "a recording", "transcribe it first, into WebVTT or SubRip"
-    return next(((what, then) for mark, what, then in _KINDS if file.head.startswith(mark)), None)
+    head = file.head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    return next(((what, then) for mark, what, then in _KINDS if head.startswith(mark)), None)
 
 
 def _is_page(file: File) -> bool:

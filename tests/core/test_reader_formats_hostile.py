@@ -44,7 +44,15 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "other.json": (
         b'{"participants": [{"name": "a"}], "messages": [{"sender_name": "a", "content": "x"}]}',
         "other.json: message 0: needs a 'role' (or a 'speaker'), got {'sender_name': 'a', 'content': 'x'}. It was read "
-        "as role/content messages, JSON or JSON lines; say with --format what else it is",
+        "as role/content messages, JSON or JSON lines; say with --format what else it is, or write each message as {",
+    ),
+    "sms.xml": (
+        b'\xef\xbb\xbf<?xml version="1.0"?>\n<smses count="1"><sms body="Hi"/></smses>',
+        "sms.xml looks like XML; of a backup of text messages, make a table (CSV)",
+    ),
+    "note.rtf": (
+        b"{\\rtf1\\ansi Ann: Hi\\par}",
+        "note.rtf looks like a document in RTF; save the conversation as plain",
     ),
     "photo.jpg": (b"\xff\xd8\xff\xe0\0\x10JFIF", "photo.jpg looks like a picture; pictures hold no text that is read"),
     "talk.pdf": (b"%PDF-1.7\n", "talk.pdf looks like a PDF document; save the conversation as text"),
@@ -72,6 +80,14 @@ def test_a_file_that_cannot_be_read_is_one_sentence_with_its_name_and_what_to_do
         list(read(name))
     assert str(caught.value).startswith(message)
     assert "\n" not in str(caught.value)
+
+
+def test_a_workbook_of_excel_is_told_from_other_archives(tmp_path: Path) -> None:
+    path = examples.zipped(tmp_path / "chat.xlsx", {"[Content_Types].xml": "<x/>", "xl/workbook.xml": "<x/>"})
+    with pytest.raises(
+        InvalidTranscript, match="looks like a workbook of Excel; save the table with the messages as CSV"
+    ):
+        list(read(path))
 
 
 def test_of_a_damaged_file_nothing_is_remembered_and_with_partial_what_can_be_read(

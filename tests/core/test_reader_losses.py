@@ -653,6 +653,12 @@ def test_reactions_and_shared_words_of_instagram(tmp_path: Path) -> None:
     assert said(path) == [("Bob", "Look\nSoup café\nhttps://instagram.com/p/1")]
 
 
+def test_role_content_messages_without_words_are_counted_and_not_stored(tmp_path: Path) -> None:
+    rows, notes = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "", "parts": 1}], list[str]()
+    assert said(written(tmp_path / "chat.json", json.dumps(rows)), notes) == [("user", "Hi")]
+    assert any("messages without words (1)" in each for each in notes)
+
+
 # -- tables and mails as people have them ------------------------------------------------------------------------------
 
 

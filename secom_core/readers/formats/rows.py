@@ -28,7 +28,9 @@ _NAMES: Final = ("session", "id", "conversation_id", "conversation_hash")
 def looks_like(file: File) -> bool:
     """An object or a list, or a name that promises one."""
     promised = file.suffix in (".json", ".jsonl", ".ndjson")
-    return not file.encoding.is_binary and (promised or file.start.lstrip()[:1] == "{" or _is_json_list(file))
+    begins = file.start.lstrip()
+    is_object = begins[:1] == "{" and not begins.startswith("{\\rtf")
+    return not file.encoding.is_binary and (promised or is_object or _is_json_list(file))
 
 
 def _is_json_list(file: File) -> bool:
@@ -103,11 +105,14 @@ def _messages_of(items: Sequence[Any], reading: Reading) -> Sequence[Message]:
     """The messages of a session; one by one where those that cannot be read are passed over."""
     reading.left_out["calls of tools, their results and reasoning"] += sum(map(is_step, items))
     try:
-        return read_messages(items, timezone=reading.zone)
+        found = read_messages(items, timezone=reading.zone)
     except InvalidInput:
         if not reading.partial:
             raise
-    return [message for place, item in enumerate(items) for message in _message_at(place, item, reading)]
+        found = tuple(message for place, item in enumerate(items) for message in _message_at(place, item, reading))
+    said = [message for message in found if message.text.strip()]
+    reading.left_out["messages without words"] += len(found) - len(said)
+    return said
 
 
 def _message_at(place: int, item: Any, reading: Reading) -> Sequence[Message]:
