@@ -68,6 +68,9 @@ _EDITED: Final = regex(
 _MARKED_END: Final = regex(r"(?<=[^\s\u200e])\s*\u200e<[^<>:]{4,60}>$")
 """Behind an edited message on iOS, in any language: nobody types the mark before a bracket."""
 
+_VOTES: Final = regex("[ \u00a0]?[(（]\u200e\\d+[ \u00a0]?[^()（）\\n]{0,20}[)）]$", re.M)
+_PLAIN_VOTES: Final = regex(r"(?<=\nOPTION: )(.+) \(\d+ votes?\)$", re.M)
+"""How many votes an answer of a poll has, which changes from one export to the next; Android sets no mark before it."""
 _LABEL: Final = regex(r"[^\W\d]+(?: [^\W\d]+){0,2}\s?[:：]")
 """``POLL:``, ``Location:``, ``Live location:`` begin what somebody sent."""
 _ENCRYPTED: Final = regex(
@@ -153,7 +156,10 @@ def shown(words: str) -> str:
     Args:
         words: as they stand in the export.
     """
+    if words.startswith("POLL:\n"):
+        words = _PLAIN_VOTES.sub(r"\1", words)
     if MARK in words:
+        words = _VOTES.sub("", words)
         words = "\n".join(map(_line, _MARKED_END.sub("", words).split("\n")))
     text = plain(words)
     first, line, rest = text.partition("\n")

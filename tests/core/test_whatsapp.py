@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from secom_core import MemoryBank
 from secom_core.readers import format_of, read
 from secom_core.readers.calendars import western
 
@@ -23,8 +24,15 @@ def said(tmp_path: Path, text: str, name: str = "_chat.txt", notes: list[str] | 
 
 SENT = {
     "\u200ePOLL:\nWhich day do we meet?\n\u200eOPTION: Monday (\u200e3 votes)\n": (
-        "POLL:\nWhich day do we meet?\nOPTION: Monday (3 votes)"
+        "POLL:\nWhich day do we meet?\nOPTION: Monday"
     ),
+    "\u200eUMFRAGE:\nWelcher Tag?\n\u200eOPTION: Montag (früh) (\u200e1 Stimme)\n": (
+        "UMFRAGE:\nWelcher Tag?\nOPTION: Montag (früh)"
+    ),
+    "POLL:\nWhich day?\nOPTION: Monday (3 votes)\nOPTION: Room (12 seats) (1 vote)\n": (
+        "POLL:\nWhich day?\nOPTION: Monday\nOPTION: Room (12 seats)"
+    ),
+    "I counted (3 votes)": "I counted (3 votes)",
     "\u200eUMFRAGE:\nWelcher Tag?": "UMFRAGE:\nWelcher Tag?",
     "\u200eLocation: https://maps.google.com/?q=1,2": "Location: https://maps.google.com/?q=1,2",
     "\u200eStandort: https://maps.google.com/?q=1,2": "Standort: https://maps.google.com/?q=1,2",
@@ -211,3 +219,14 @@ def test_days_of_other_calendars_are_those_of_ours(numbers: tuple[int, int, int]
     assert date(*western(numbers)) == YEARS[numbers]
     assert western((29, 2, 2567)) == (29, 2, 2024)
     assert western((1403, 13, 40)) == (1403, 13, 40)
+
+
+def test_a_poll_with_more_votes_in_a_later_export_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "_chat.txt"
+    poll = f"{MARK}[13.05.24, 21:15:10] Ann: {MARK}POLL:\nWhen?\n{MARK}OPTION: Monday ({MARK}% votes)\n"
+    later = "[13.05.24, 21:16:10] Bob: hello\n"
+    with MemoryBank.open() as bank:
+        path.write_text(poll.replace("%", "3"), encoding="utf-8")
+        assert [bank.remember(("alice",), each).new for each in read(path)] == [1]
+        path.write_text(poll.replace("%", "5") + later, encoding="utf-8")
+        assert [bank.remember(("alice",), each).new for each in read(path)] == [1]
