@@ -227,6 +227,29 @@ def test_timelines_topics_and_the_summary_are_shown_where_the_server_keeps_them(
         assert inspector.complaints == []
 
 
+def test_days_are_those_of_the_servers_time_zone_as_in_the_block(browser: Any, tmp_path: Path) -> None:
+    (tmp_path / "secom.toml").write_text('timezone = "Europe/Brussels"\n')
+    with MemoryBank.open(str(tmp_path / "memory.db"), timezone="Europe/Brussels") as bank:
+        for hour in ("09:00", "22:30"):
+            said = [{"role": "user", "content": f"My bike at {hour}.", "at": f"2025-05-07T{hour}:00Z"}]
+            bank.remember(("a",), said, session=hour)
+    with serving(tmp_path, "--scope", "a") as local, inspecting(browser, local.url) as inspector:
+        inspector.open()
+        inspector.search("Where is my bike?")
+        assert "2025-05-08" in (inspector.page.locator("#block").text_content() or "")
+        assert "8 May 2025, 00:30 UTC+02:00" in inspector.page.locator(".hits").inner_text()
+        inspector.go("sessions")
+        assert "on 7 May 2025" in inspector.text
+        assert "on 8 May 2025" in inspector.text
+        inspector.page.get_by_label("What was said before").fill("2025-05-08")
+        inspector.page.get_by_role("button", name="Forget what is older").click()
+        dialog = inspector.page.get_by_role("dialog")
+        dialog.get_by_role("button", name="Forget 1 turn").wait_for()
+        assert "Forget what was said before 8 May 2025?" in dialog.inner_text()
+        assert "My bike at 09:00." in dialog.inner_text()
+        assert inspector.complaints == []
+
+
 # -- correct and forget ------------------------------------------------------------------------------------------------
 
 

@@ -9,9 +9,15 @@ export const figure = (number) => numbers.format(number);
 /** `1 turn`, `2 turns`. */
 export const counted = (number, what) => `${figure(number)} ${number === 1 ? what : `${what}s`}`;
 
-export const day = (at) => (at ? days.format(new Date(at)) : "at an unknown time");
+/** A time as the clocks show it that it is told by, as in the block: `clock` for the formats, which are of UTC. */
+const told = (at) => {
+  const [, clock, offset] = /^(.*?)([+-]\d\d:\d\d(?::\d\d)?)$/.exec(at);
+  return { clock: new Date(`${clock}Z`), zone: offset === "+00:00" ? "UTC" : `UTC${offset}` };
+};
 
-export const moment = (at) => (at ? `${clocks.format(new Date(at))} UTC` : "at an unknown time");
+export const day = (at) => (at ? days.format(told(at).clock) : "at an unknown time");
+
+export const moment = (at) => (at ? `${clocks.format(told(at).clock)} ${told(at).zone}` : "at an unknown time");
 
 /** From when to when, or the one day. */
 export function span(begin, end) {

@@ -52,7 +52,9 @@ function forgetting(context) {
   const field = el("input", { type: "date", required: true });
   const old = (event) => {
     event.preventDefault();
-    if (field.value) askToForget({ before: `${field.value}T00:00:00Z` }, `what was said before ${day(field.value)}`, context.again);
+    // Without an offset, the day begins by the clocks of the server's time zone, as the days on the page do.
+    const before = `${field.value}T00:00:00`;
+    if (field.value) askToForget({ before }, `what was said before ${day(`${before}+00:00`)}`, context.again);
   };
   return el(
     "section",
