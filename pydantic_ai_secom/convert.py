@@ -37,12 +37,21 @@ class ToolContents:
         if isinstance(result, ToolReturn) and result.content:
             self._seen.add(hash(_text(UserPromptPart(result.content))))
 
+    def note_kept(self, message: ModelMessage, remembered: str) -> None:
+        """Take in a message that another object has kept: what it did not remember is what a tool gave."""
+        texts = map(_text, self.prompts(message) if _answers_tools(message) else ())
+        self._seen |= {hash(text) for text in texts if not text or text not in remembered}
+
     def prompts(self, message: ModelMessage) -> list[UserPromptPart]:
         """What the user says in a message."""
         prompts = [part for part in message.parts if isinstance(part, UserPromptPart)]
-        if not prompts or not any(isinstance(part, ToolReturnPart) for part in message.parts):
+        if not prompts or not _answers_tools(message):
             return prompts
         return [part for part in prompts if hash(_text(part)) not in self._seen]
+
+
+def _answers_tools(message: ModelMessage) -> bool:
+    return any(isinstance(part, ToolReturnPart) for part in message.parts)
 
 
 def as_entries(messages: Sequence[ModelMessage], contents: ToolContents) -> list[LogEntry]:

@@ -93,18 +93,21 @@ class SecomSession(AgentSession):
         If this version of Pydantic AI cannot read a message that another one has written, they come in words alone:
         what the user and the model said, with a `DegradedWarning`. What is kept stays as it is.
         """
-        bodies = await asyncio.to_thread(self._log.read)
+        kept = await asyncio.to_thread(self._log.read_all)
         try:
-            return as_messages(bodies)
+            messages = as_messages([body for body, _ in kept])
         except ValidationError as error:
             details = error.errors(include_url=False, include_input=False)
             places = {each["loc"][0] for each in details if each["loc"]}
             warn_degraded(
-                f"{len(places)} of the {len(bodies)} messages of the session {self.session!r} cannot be read by "
+                f"{len(places)} of the {len(kept)} messages of the session {self.session!r} cannot be read by "
                 f"pydantic-ai {pydantic_ai.__version__} ({details[0]['msg']}); the history is given in words alone, "
                 "without calls of tools. Nothing is deleted: the version that wrote them reads them whole"
             )
             return as_messages(await asyncio.to_thread(self._log.words))
+        for message, (_, remembered) in zip(messages, kept, strict=True):
+            self._contents.note_kept(message, remembered)
+        return messages
 
     async def add(self, messages: Sequence[ModelMessage]) -> None:
         """Add the new messages of a run: they are on disk when this returns, and what they say can be recalled.

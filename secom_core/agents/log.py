@@ -61,7 +61,7 @@ class ConversationLog:
         self._bank, self._writer, self._framework, self._made = bank, shared_writer(bank), framework, plain
         self._waiting: list[LogEntry] = []
         self._kept: set[str] = set()
-        self._last: list[Mapping[str, Any]] = []
+        self._last: list[tuple[Mapping[str, Any], str]] = []
         self._lock = threading.Lock()
 
     def read(self) -> list[Mapping[str, Any]]:
@@ -69,12 +69,19 @@ class ConversationLog:
 
         If the store fails, they are those of the last time, with a `DegradedWarning`.
         """
+        return [body for body, _ in self.read_all()]
+
+    def read_all(self) -> list[tuple[Mapping[str, Any], str]]:
+        """The messages as `read` gives them, each with what is remembered of it; with nothing if it is only kept."""
         with self._lock:
             try:
-                self._last = [body for _, body in self._stored()]
+                said = self._said()
+                told = {name: message.text for name, (message, _) in said.items()}
+                self._last = [(body, told.get(record.name or "", "")) for record, body in self._stored(said)]
             except StoreError as error:
                 warn_degraded("the store failed; the conversation goes on with what is known of it", error)
-            return [*self._last, *(entry.body for entry in self._waiting)]
+            waiting = [(entry.body, entry.message.text if entry.message is not None else "") for entry in self._waiting]
+            return [*self._last, *waiting]
 
     def words(self) -> list[Mapping[str, Any]]:
         """What users and assistants say in the conversation, in order, as messages of the framework.
@@ -117,7 +124,7 @@ class ConversationLog:
         with self._lock:
             if self._waiting:
                 return self._unsaid().body
-            pairs = self._stored()
+            pairs = self._stored(self._said())
             if not pairs:
                 return None
             latest, body = pairs.pop()
@@ -170,9 +177,8 @@ class ConversationLog:
 
     # -- out of the store ---------------------------------------------------------------------------------------------
 
-    def _stored(self) -> list[tuple[ChatRecord, Mapping[str, Any]]]:
+    def _stored(self, said: Mapping[str, tuple[Message, Turn]]) -> list[tuple[ChatRecord, Mapping[str, Any]]]:
         """Each message with its place: those that were kept whole, and between them what others have remembered."""
-        said = _said(self._bank.turns(self.scope, self.session))
         kept = self._bank.chats.read(self.scope, self.session)
         # A tool's result without the call that it answers is refused by models.
         names = {record.name for record in kept} | {name for name in said if said[name][0].role == "tool"}
@@ -184,6 +190,10 @@ class ConversationLog:
             if (body := self._body(record, said)) is not None:
                 pairs.append((record, body))
         return [*pairs, *(self._worded(*said[name]) for name in words if name not in names)]
+
+    def _said(self) -> dict[str, tuple[Message, Turn]]:
+        turns = self._bank.turns(self.scope, self.session)
+        return {str(message.id): (message, turn) for turn in turns for message in turn.messages}
 
     def _body(self, record: ChatRecord, said: Mapping[str, tuple[Message, Turn]]) -> Mapping[str, Any] | None:
         body = (record.body or {}).get(self._framework)
@@ -250,7 +260,3 @@ class ConversationLog:
         if not self._bank.chats.write(self.scope, self.session, records, anew=True):
             bodies = [(record.body or {}).get(self._framework) for record in records]
             self._waiting = [LogEntry(body, of_session=True) for body in bodies if isinstance(body, Mapping)]
-
-
-def _said(turns: Sequence[Turn]) -> dict[str, tuple[Message, Turn]]:
-    return {str(message.id): (message, turn) for turn in turns for message in turn.messages}

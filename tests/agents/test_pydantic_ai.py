@@ -15,7 +15,15 @@ import pytest
 pytest.importorskip("pydantic_ai", reason="needs the extra pydantic-ai")
 
 from frameworks import ALICE, LONG, everything_said
-from pydantic_ai import Agent, BinaryContent, ModelRetry, RunContext, ToolReturn
+from pydantic_ai import (
+    Agent,
+    BinaryContent,
+    DeferredToolRequests,
+    DeferredToolResults,
+    ModelRetry,
+    RunContext,
+    ToolReturn,
+)
 from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import (
@@ -154,6 +162,32 @@ async def test_a_page_that_a_tool_shows_is_not_what_is_asked(bank: MemoryBank) -
     before, after = (request.messages for request in server.requests)
     assert "never wear a hat" in before[-2][1]
     assert after[: len(before)] == before
+
+
+@pytest.mark.parametrize("content", ["Roofs of straw.", BinaryContent(b"\x89PNG", media_type="image/png")])
+async def test_nor_is_it_where_another_process_goes_on_with_the_run(bank: MemoryBank, content: Any) -> None:
+    bank.remember(ALICE, [("user", "I never wear a hat in hail.")], session="sunday")
+    calls = [Answer(None, (ToolCall(name),)) for name in ("page", "buy")]
+    with ScriptedServer([*calls, "Bought.", "Yes."]) as server:
+        agent: Agent[Any, Any] = agent_on(server, output_type=[str, DeferredToolRequests])
+
+        @agent.tool_plain
+        def page() -> ToolReturn:
+            return ToolReturn("found", content=[content])
+
+        @agent.tool_plain(requires_approval=True)
+        def buy() -> str:
+            return "a straw one"
+
+        asks = SecomSession(bank, scope=ALICE, session="monday")
+        [call] = (await agent.run("Buy me a hat.", capabilities=[asks.conversation])).output.approvals
+        session = SecomSession(bank, scope=ALICE, session="monday")
+        approved = DeferredToolResults(approvals={call.tool_call_id: True})
+        history = await session.messages()
+        await agent.run(message_history=history, deferred_tool_results=approved, capabilities=[session.conversation])
+    for request in server.requests:
+        texts = [text for _, text in request.messages]
+        assert "I never wear a hat" in texts[texts.index("Buy me a hat.") - 1]
 
 
 async def test_an_answer_that_a_validator_sends_back_is_not_remembered(bank: MemoryBank) -> None:
