@@ -84,7 +84,7 @@ class Looking(Capabilities):
     def standing(self, scope: Sequence[str]) -> list[StandingStatement]:
         """Statements of the user that apply to every question, such as instructions and preferences, the newest first.
 
-        Rules find them, in English, German and Chinese (`secom_core.text.speech`). Replaced statements are left out.
+        Rules find them, in the languages of `secom_core.text.speech`. Replaced statements are left out.
         """
         return self._inside.recalling.holding(self._inside.current(check_scope(scope)))
 

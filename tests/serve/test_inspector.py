@@ -188,6 +188,26 @@ def test_what_stands_and_what_was_replaced(inspector: Inspector, chat: Caller) -
     assert marks == []
 
 
+def test_what_stands_is_found_in_the_languages_that_the_page_names(inspector: Inspector, caller: Caller) -> None:
+    said = {
+        "English": "Always answer in metres.",
+        "German": "Antworte immer auf Deutsch.",
+        "Chinese": "请总是用中文回答。",
+        "Spanish": "Responde siempre en español.",
+        "French": "Réponds toujours en français.",
+        "Italian": "Rispondi sempre in italiano.",
+        "Portuguese": "Responde sempre em português.",
+        "Japanese": "いつも日本語で答えてください。",
+        "Korean": "항상 한국어로 대답해 주세요.",
+    }
+    inspector.enter(caller, "standing")
+    told = inspector.page.get_by_text("Rules look for such statements in").inner_text()
+    assert told.endswith(f"in {', '.join(list(said)[:-1])} and Korean.")
+    for language, words in said.items():
+        caller.remember(words, session=language)
+    assert len(caller.ok(caller.get("/v1/inspect/standing"))["statements"]) == len(said)
+
+
 def test_a_pin_is_kept(inspector: Inspector, chat: Caller) -> None:
     inspector.enter(chat, "sessions/winter")
     inspector.page.get_by_role("button", name="Pin: The dog Biscuit").click()

@@ -35,7 +35,7 @@ const whole = (turn, context) => el("li", { class: "card" }, head(turn, context)
 
 function statements(found, context) {
   if (!found.length)
-    return empty("No statement that applies to every question was found, such as “always answer in metres” or “I am allergic to nuts”. Rules look for such statements in English, German and Chinese.");
+    return empty("No statement that applies to every question was found, such as “always answer in metres” or “I am allergic to nuts”. Rules look for such statements in English, German, Chinese, Spanish, French, Italian, Portuguese, Japanese and Korean.");
   return Object.entries(KINDS).map(([kind, says]) => {
     const own = found.filter((each) => each.kind === kind);
     return own.length > 0 && [el("h4", {}, says), list(own.map((each) => statement(each, context)))];
