@@ -35,11 +35,11 @@ class Hosts:
         self._any = not allowed and not is_loopback(host)
         self._names = _LOCAL | {host.lower().strip("[]")} | {name.lower() for name in allowed}
 
-    def check(self, headers: Headers) -> None:
-        """Refuse a request that came under another name, or from a page of another site.
+    def check_name(self, headers: Headers) -> None:
+        """Refuse a request that came under another name.
 
         Raises:
-            Refused: with 421 or 403.
+            Refused: with 421.
         """
         given = headers.get("host", "")
         if not self._any and not given:
@@ -50,9 +50,21 @@ class Hosts:
                 "wrong_host",
                 f"this server is not reached as {given[:100]!r}; if it should be, name it in serve.allowed_hosts",
             )
-        origin = headers.get("origin")
+
+    def check_origin(self, headers: Headers) -> None:
+        """Refuse a request from a page of another site.
+
+        Raises:
+            Refused: with 403.
+        """
+        given, origin = headers.get("host", ""), headers.get("origin")
         if origin is not None and (headers.getlist("origin")[1:] or _place(origin) != given.lower()):
-            raise Refused(403, "wrong_origin", f"pages of {origin[:100]!r} may not call this server")
+            raise Refused(
+                403,
+                "wrong_origin",
+                f"pages of {origin[:100]!r} may not call this server, which is reached as {given[:100]!r}; a proxy of "
+                "your own has to pass the Host header on",
+            )
 
 
 def _name(url: str) -> str:

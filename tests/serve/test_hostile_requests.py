@@ -278,6 +278,9 @@ def test_a_page_of_another_site_reaches_nothing(caller: Caller, origin: str) -> 
     assert "access-control-allow-origin" not in found.headers
     preflight = caller.http.options("/v1/recall", headers={"origin": origin, "access-control-request-method": "POST"})
     assert preflight.status_code == 403
+    script = caller.http.get("/inspect/inspector.js", headers={"origin": origin})
+    assert "access-control-allow-origin" not in script.headers
+    assert script.headers["cross-origin-resource-policy"] == "same-origin"
     place = str(caller.http.base_url).rstrip("/")
     assert caller.http.get("/v1/stats", headers={"origin": place}).status_code == 200
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from browsing import Inspector, browsing, inspecting
 from callers import Caller, called
@@ -411,6 +415,45 @@ def test_a_refusal_of_the_server_is_shown_in_its_words(inspector: Inspector, cha
     alert.wait_for()
     assert "100,000 bytes" in alert.inner_text()
     assert "Send less at once." in alert.inner_text()
+
+
+@contextmanager
+def proxied(url: str) -> Iterator[str]:
+    """The address of a proxy that asks the server under the name that it knows it by, as nginx does unless told."""
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+            answer = httpx.request(self.command, url + self.path, headers=headers, content=body)
+            self.send_response(answer.status_code)
+            for name in ("content-type", "location"):
+                if name in answer.headers:
+                    self.send_header(name, answer.headers[name])
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        do_POST = do_GET
+
+        def log_message(self, *_: Any) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+        threading.Thread(target=proxy.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{proxy.server_port}"
+        proxy.shutdown()
+
+
+def test_a_proxy_that_keeps_the_host_for_itself_is_told_and_no_token_is_asked_for(
+    browser: Any, server: Served, chat: Caller
+) -> None:
+    with proxied(server.url) as url, inspecting(browser, url) as inspector:
+        inspector.enter(chat)
+        inspector.search(QUERY)
+        alert = inspector.page.get_by_role("alert").inner_text()
+        assert f"pages of {url!r} may not call this server" in alert
+        assert "pass the Host header on (nginx: proxy_set_header Host $http_host)" in alert
+        assert "token" not in alert
 
 
 # -- hostile words -----------------------------------------------------------------------------------------------------

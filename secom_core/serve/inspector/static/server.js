@@ -31,6 +31,7 @@ const NEXT = {
   502: "Look at the log of the server, then try again.",
   503: "Try again in a moment; the log of the server says why.",
   504: "Try again. The server still completes a write that has begun.",
+  wrong_origin: "Let the proxy pass the Host header on (nginx: proxy_set_header Host $http_host), then load this page again.",
 };
 
 async function asked(path, options) {
@@ -48,7 +49,7 @@ async function asked(path, options) {
   if (answer.ok) return answer.json();
   const told = await answer.json().catch(() => null);
   const message = told?.error?.message || `The server answered with the status ${answer.status}.`;
-  throw new Failure(message, NEXT[answer.status] || "Look at the log of the server.", answer.status);
+  throw new Failure(message, NEXT[told?.error?.code] || NEXT[answer.status] || "Look at the log of the server.", answer.status);
 }
 
 export const get = (path, { signal } = {}) => asked(path, { method: "GET", signal });
