@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..errors import BadReply, CutOff
 from ..llm.flow import Prompt
 from ..llm.prompt_texts import PromptTexts
-from ..llm.quoting import quoted, shortened
+from ..llm.quoting import quoted, shortened, without_thoughts
 from ..llm.records import Records, blocks_of, records_in
 from ..llm.replies import CUT_OFF, checked_length, exchange_numbers, words_of
 from ..llm.reply import cut_off
@@ -142,7 +142,7 @@ def _found_in(reply: str) -> Records:
 
 def _says_nothing(reply: str) -> bool:
     block = _FENCE.sub("", blocks_of(reply, _TAG)[0]).strip()
-    return bool(reply.strip()) and _NOTHING.fullmatch(block) is not None
+    return bool(without_thoughts(reply).strip()) and _NOTHING.fullmatch(block) is not None
 
 
 def _is_record(record: Mapping[str, Any]) -> bool:

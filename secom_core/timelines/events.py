@@ -15,7 +15,7 @@ from ..drafts.language import language_of_turns
 from ..errors import BadReply
 from ..llm.flow import Procedure, Prompt
 from ..llm.prompt_texts import PromptTexts
-from ..llm.quoting import quoted
+from ..llm.quoting import quoted, without_thoughts
 from ..llm.records import blocks_of
 from ..llm.replies import RecordForm, Texts
 from ..llm.reply import cut_off
@@ -119,5 +119,5 @@ def read_events(reply: str, count: int) -> Texts:
 
 def _says_nothing(reply: str) -> bool:
     """Whether the likeliest place of an answer holds an empty list, or nothing between its tags."""
-    block = blocks_of(reply, _EVENT.tag)[0]
-    return _NOTHING.fullmatch(_FENCE.sub("", block).strip()) is not None and not reply.isspace() and reply != ""
+    block = _FENCE.sub("", blocks_of(reply, _EVENT.tag)[0]).strip()
+    return bool(without_thoughts(reply).strip()) and _NOTHING.fullmatch(block) is not None

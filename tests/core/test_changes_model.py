@@ -355,7 +355,17 @@ def test_a_reply_may_say_that_there_is_nothing(reply: str) -> None:
     assert read_records(reply) == []
 
 
-@pytest.mark.parametrize("reply", ["", "How nice!", '<changes>{"new": "two", "old": "one"}</changes>', '{"old": 1}'])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "How nice!",
+        '<changes>{"new": "two", "old": "one"}</changes>',
+        '{"old": 1}',
+        "<think>\nThe rent is another one.\n</think>\n",
+        "<think>\nThe rent is another one.",
+    ],
+)
 def test_a_reply_without_a_record_is_refused(reply: str) -> None:
     with pytest.raises(BadReply):
         read_records(reply)

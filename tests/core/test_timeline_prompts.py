@@ -59,6 +59,8 @@ def test_a_session_may_have_no_events(reply):
     [
         ("", "no event"),
         ("They talked about boats.", "no event"),
+        ("<think>\nAnn says that she moved.\n</think>\n", "no event"),
+        ("<think>\nAnn says that she moved. I shall write <events>", "no event"),
         (MOVED.replace("2", "3"), "no exchange 3; they are numbered from 0 to 2"),
         (MOVED.replace("0, 2", "-1"), "no exchange -1"),
         (MOVED.replace("[0, 2]", "[]"), "got none for"),
