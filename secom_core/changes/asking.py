@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..errors import BadReply, CutOff
 from ..llm.flow import Prompt
 from ..llm.prompt_texts import PromptTexts
-from ..llm.quoting import quoted, shortened, without_thoughts
+from ..llm.quoting import quoted, shortened, unquoted, without_thoughts
 from ..llm.records import Records, blocks_of, records_in
 from ..llm.replies import CUT_OFF, checked_length, exchange_numbers, words_of
 from ..llm.reply import cut_off
@@ -167,7 +167,7 @@ def _bare(given: Any) -> Any:
 
 
 def _text(given: Any) -> str:
-    return " ".join(str(given).split()) if isinstance(given, str | int | float) else ""
+    return " ".join(unquoted(str(given)).split()) if isinstance(given, str | int | float) else ""
 
 
 def _under(record: Mapping[str, Any], keys: Sequence[str]) -> Any:

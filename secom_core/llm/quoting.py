@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Final
+from xml.sax.saxutils import unescape
 
 from ..text.patterns import regex
 from ..text.terms import count_tokens
@@ -30,6 +31,11 @@ def quoted(text: str) -> str:
     kept = "\n".join(filter(None, map(str.rstrip, without_hidden(text).splitlines())))
     bare = kept.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _MARKER.sub("(", without_marks(bare))
+
+
+def unquoted(text: str) -> str:
+    """What a model copied out of a prompt as it was said: it writes ``R&amp;D`` as `quoted` showed it."""
+    return unescape(text)
 
 
 def shortened(text: str, tokens: int) -> str:

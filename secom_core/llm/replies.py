@@ -13,7 +13,7 @@ from typing import Any, Final
 from ..errors import BadReply, CutOff, shorten
 from ..text.patterns import regex
 from ..text.terms import count_tokens
-from .quoting import without_thoughts
+from .quoting import unquoted, without_thoughts
 from .records import Record, Records, blocks_of, records_in
 from .reply import cut_off
 
@@ -183,7 +183,7 @@ class RecordForm:
             raise ValueError(f'{self.name} needs words under "{self.text_keys[0]}", got {given}')
         if count_tokens(text) > self.max_tokens:
             raise ValueError(f"{self.name} is {self.size}, this is longer: {text[:200]}")
-        return " ".join(text.split())
+        return " ".join(unquoted(text).split())
 
     def _numbers_of(self, record: Mapping[str, Any]) -> set[int]:
         numbers = exchange_numbers(self.numbers(record), self.number_keys[0])

@@ -11,7 +11,7 @@ from ..errors import BadReply, InvalidInput, ModelError, warn_degraded
 from ..text.non_answers import is_refusal
 from .flow import AsyncChatModel, ChatModel, Procedure, Prompt, arun, run
 from .prompt_texts import PromptTexts
-from .quoting import fitted, quoted, shortened, without_thoughts
+from .quoting import fitted, quoted, shortened, unquoted, without_thoughts
 from .records import records_in
 from .reply import cut_off
 
@@ -113,7 +113,7 @@ def read_question(reply: str) -> str:
         each for record in records_in(answer, bool).records if isinstance(each := record.get("question"), str)
     ]
     blocks = blocks or ([] if cut_off(reply) else _LABELLED.findall(answer))
-    text = " ".join(_TAG.sub(" ", blocks[-1] if blocks else answer).split()).strip('*"')
+    text = " ".join(unquoted(_TAG.sub(" ", blocks[-1] if blocks else answer)).split()).strip('*"')
     if not any(character.isalnum() for character in text):
         raise BadReply("there are no words in the reply", reply)
     if is_refusal(text):

@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-from xml.sax.saxutils import unescape
 
 from ..errors import BadReply
-from ..llm.quoting import without_thoughts
+from ..llm.quoting import unquoted, without_thoughts
 from ..llm.reply import Reply, cut_off
 from ..text.patterns import regex
 from ..text.terms import latin_language_of, terms
@@ -91,7 +90,7 @@ def _unfenced(block: str, closed: bool) -> str:
     inside = block.lstrip("\r\n")[begins.end() :] if begins else block
     if begins or not closed:
         inside = _FENCE.split(inside)[0]
-    return unescape(_FENCE.sub("", inside)).strip()
+    return unquoted(_FENCE.sub("", inside)).strip()
 
 
 def _breaks_off(reply: str, text: str) -> bool:

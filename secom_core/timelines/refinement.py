@@ -13,7 +13,7 @@ from ..drafts.language import language_told
 from ..errors import BadReply, ContextTooLong, CutOff, ModelError, warn_degraded
 from ..llm.flow import Procedure, Prompt
 from ..llm.prompt_texts import PromptTexts
-from ..llm.quoting import quoted, without_thoughts
+from ..llm.quoting import quoted, unquoted, without_thoughts
 from ..llm.records import records_in
 from ..llm.replies import CUT_OFF
 from ..llm.reply import cut_off
@@ -124,7 +124,7 @@ def read_refinement(reply: str, timeline: Timeline, dialogue: str = "") -> str:
     blocks = [each for each in _BLOCK.findall(answer) if each.strip()]
     said = [each for record in records_in(answer, bool).records for each in record.values() if isinstance(each, str)]
     body = blocks[-1] if blocks else said[0] if len(said) == 1 else _ANNOUNCED.sub("", answer)
-    text = " ".join(_TAG.sub(" ", _FENCE.sub(" ", body)).split())
+    text = " ".join(unquoted(_TAG.sub(" ", _FENCE.sub(" ", body))).split())
     if cut_off(reply) and not (blocks and _CLOSED.search(answer)):
         whole = " ".join(sentences(text)[:-1])
         raise CutOff(CUT_OFF, reply, whole if not _what_is_wrong(whole, timeline, dialogue) else None)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..errors import BadReply, CutOff
 from ..llm.flow import Prompt
 from ..llm.prompt_texts import PromptTexts
-from ..llm.quoting import quoted, without_thoughts
+from ..llm.quoting import quoted, unquoted, without_thoughts
 from ..llm.records import records_in
 from ..llm.replies import CUT_OFF, RecordForm, Texts
 from ..llm.reply import cut_off
@@ -222,7 +222,7 @@ def _merge(arguments: str, count: int, reply: str) -> tuple[int, str]:
     closed = _TEXT.match(arguments, number.end())
     if closed is None:
         raise BadReply(f"Merge(number, text) has no end: Merge({arguments[:200]}", reply)
-    text = _unquoted(closed[0])
+    text = _bare(unquoted(closed[0]))
     if not text:
         raise BadReply(f"Merge({index}, text) needs a text", reply)
     if count_tokens(text) > _LONGEST_MERGED:
@@ -230,7 +230,7 @@ def _merge(arguments: str, count: int, reply: str) -> tuple[int, str]:
     return index, text
 
 
-def _unquoted(text: str) -> str:
+def _bare(text: str) -> str:
     line = _NAMED.sub("", " ".join(text.split()))
     quotation = _QUOTATION.fullmatch(line)
     if quotation is None:
