@@ -87,6 +87,7 @@ def claim(
     *,
     messages: int | None = None,
     guesses: int = 0,
+    guessed: int | None = None,
 ) -> bool:
     """Mark the session as taken in, inside the transaction that writes what was made from it.
 
@@ -100,14 +101,19 @@ def claim(
         taken: how many messages it had taken in then.
         messages: how many it has taken in now, where that is not all of the session's: the rest stays pending.
         guesses: how often something of the session has been guessed in a row, this time among them; 0 where nothing is.
+        guessed: how often it had been when the layer began (`ClosedSession.guesses`), for a layer that adds to what is
+            there: another writer who had to guess meanwhile leaves ``taken`` as it was.
 
     Returns:
         Whether the layer may write: not if the session changed or was forgotten in the meantime, nor if another
         writer has taken it in since.
     """
     known = connection.scalar(select(layer_progress.c.messages).where(_is_note(session.id, layer))) or 0
-    is_guess = 0 < _guesses(connection, session.id, layer) < TRIES
+    before = _guesses(connection, session.id, layer)
+    is_guess = 0 < before < TRIES
     if (0 if is_guess else known) != taken or not is_unchanged(connection, session):
+        return False
+    if guessed is not None and guessed != before * is_guess:
         return False
     note(connection, session.id, layer, session.messages if messages is None else messages)
     note(connection, session.id, _GUESSED + layer, guesses)

@@ -211,9 +211,8 @@ class TimelineLayer(DraftLayer[EventIndex]):
         gone = [known[event_id].event.text for event_id in stale]
         relinked = [row.event.id for row in kept]
         guesses = 0 if answered and found.answered else session.guesses + 1
-        saved = self._rows.save(
-            session.row, session.taken, rows, found.links, stale, relinked=relinked, guesses=guesses
-        )
+        counts = {"guesses": guesses, "guessed": session.guesses}
+        saved = self._rows.save(session.row, session.taken, rows, found.links, stale, relinked=relinked, **counts)
         # What the session lost in the meantime leaves no vector either.
         self._derivation.drop_vectors(session.row.id, gone if saved else units[: len(drafts)])
         return saved

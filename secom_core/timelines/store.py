@@ -83,6 +83,7 @@ class TimelineStore:
         *,
         relinked: Sequence[int] = (),
         guesses: int = 0,
+        guessed: int | None = None,
     ) -> bool:
         """Write the events of a session with their links, and mark it as taken in; all or nothing.
 
@@ -95,13 +96,14 @@ class TimelineStore:
             relinked: the ids of its stored events whose links from earlier ones are among ``new_links`` or hold no
                 longer.
             guesses: as `secom_core.derived.progress.claim` takes it.
+            guessed: likewise.
 
         Returns:
             Whether it was done: not if the session changed or was forgotten in the meantime, or another writer was
             quicker.
         """
         with self._store.transaction(durable=False, scope=session.scope_id) as connection:
-            if not claim(connection, session, LAYER, taken, guesses=guesses):
+            if not claim(connection, session, LAYER, taken, guesses=guesses, guessed=guessed):
                 return False
             note(connection, session.id, EVENTS, session.messages)
             drop_events(connection, session, only=stale)

@@ -144,7 +144,7 @@ class TopicStore:
             quicker.
         """
         with self._store.transaction(durable=False, scope=session.scope_id) as connection:
-            if not claim(connection, session, NOTES, taken):
+            if not (_hold(connection, topic_notes, {*stale}) and claim(connection, session, NOTES, taken)):
                 return False
             drop_notes(connection, session.scope_id, session.id, only=stale)
             for draft in new:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
+import sqlite3
 import time
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from threading import Event, Thread
 from zlib import crc32
 
@@ -68,10 +71,10 @@ class Sometimes:
         return self.scripted.complete(prompt)
 
 
-def opened(model: object, **parts: object) -> MemoryBank:
+def opened(model: object, path: Path | str = ":memory:", **parts: object) -> MemoryBank:
     topics = TopicOptions(rule=SimilarityRule(least=0.1), recall_without_model=True)
     timelines = TimelineOptions(same_topic=SameTopicRule(least=0.01))
-    return MemoryBank.open(model=model, **{"topics": topics, "timelines": timelines, "summaries": True} | parts)
+    return MemoryBank.open(path, model=model, **{"topics": topics, "timelines": timelines, "summaries": True} | parts)
 
 
 def said(number: int, thing: int) -> Message:
@@ -431,3 +434,56 @@ def test_a_rebuild_is_what_a_bank_makes_that_never_had_the_words(with_model, ste
             # How common words are in the scope decides keys and what is similar: until a close, and of all of it now.
             never.rebuild(ANN)
             assert all_of(never) == rebuilt
+
+
+# -- two writers -------------------------------------------------------------------------------------------------------
+
+
+def test_two_writers_make_the_events_of_a_session_once_where_the_model_says_only_half(tmp_path):
+    """The other one is quicker, and the model says to neither how events are related: they are to be asked again."""
+
+    def without_relations(request: ScriptedRequest) -> str | Fault:
+        return Fault(status=500) if request.purpose == "relation" else answer(request)
+
+    def slower(request: ScriptedRequest) -> str | Fault:
+        if request.purpose == "relation" and not quick.requests:
+            other.derive(ANN)
+        return without_relations(request)
+
+    path, parts = tmp_path / "bank.db", {"timelines": True, "topics": False, "summaries": False}
+    quick, slow = ScriptedModel(without_relations), ScriptedModel(slower)
+    with warnings.catch_warnings(), MemoryBank.open(path) as plain:
+        warnings.simplefilter("ignore", DegradedWarning)
+        remember_days(plain, [0, 0])
+        with opened(quick, path, **parts) as other, opened(slow, path, **parts) as bank:
+            bank.derive(ANN)
+            assert quick.requests
+            assert [each.session for each in bank.timelines.events(ANN)] == ["s0", "s1"]
+
+
+def test_two_writers_make_the_topics_of_a_session_once_when_the_model_is_back(tmp_path):
+    """Both have asked, and both wait for the file to write what they were told."""
+    path, parts = tmp_path / "bank.db", {"timelines": False, "summaries": False}
+    model = Sometimes()
+    model.is_away = True
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegradedWarning)
+        with opened(model, path, **parts) as bank:
+            remember_days(bank, [0])
+    models = ScriptedModel(answer), ScriptedModel(answer)
+    with opened(models[0], path, **parts) as bank, opened(models[1], path, **parts) as other:
+        threads = [Thread(target=each.derive, args=(ANN,)) for each in (bank, other)]
+        with closing(sqlite3.connect(path, isolation_level=None)) as held:
+            held.execute("BEGIN IMMEDIATE")
+            for thread in threads:
+                thread.start()
+            deadline = time.monotonic() + 10
+            while not all(each.requests for each in models) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            time.sleep(0.3)
+            held.execute("COMMIT")
+        for thread in threads:
+            thread.join()
+        with closing(sqlite3.connect(path)) as stored:
+            assert stored.execute("SELECT count(*) FROM topic_notes").fetchone() == (1,)
+        assert [each.turn_ids for each in bank.topics.all(ANN)] == [("t0",)]
