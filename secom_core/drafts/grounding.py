@@ -11,7 +11,9 @@ from ..conversation import Turn
 from ..text.terms import latin_language_of, terms
 
 _MOST: Final = 0.5
-"""The share of a text's words from which on a turn that was not named may be what it rests on."""
+"""The share of a text's words from which on a turn may be what it rests on, where those that were named have none."""
+_NEARLY_ALL, _MORE = 0.75, 1.5
+"""The same where they have some, and how many times as many words of the text it has then."""
 _JOINED: Final = 0.25
 """The least share of a part's words in a text that joins it to others."""
 SAID: Final = 0.25
@@ -23,7 +25,9 @@ _LETTERS: Final = 2_000
 
 
 def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: str) -> tuple[int, ...]:
-    """The turns that a text rests on: those that it names, or those that have its words where these have none.
+    """The turns that a text rests on: those that it names, or those that have its words where these have none or few.
+
+    A model that counts from 1 names the turn after the one that says so, which is often about the same matter.
 
     Args:
         text: what a model wrote of the conversation.
@@ -47,10 +51,11 @@ def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: 
     other = language_of(text) != language_of(" ".join(turn.text for turn in window))
     if not other and len(set().union(*said)) < SAID * len(words):
         return ()
-    if any(said[place] for place in named):
-        return tuple(named)
-    if (most := max(map(len, said))) >= _MOST * len(words):
+    most, held = max(map(len, said)), len(set().union(*(said[place] for place in named)))
+    if held * _MORE <= most and most >= (_NEARLY_ALL if held else _MOST) * len(words):
         return tuple(place for place, each in enumerate(said) if len(each) == most)
+    if held:
+        return tuple(named)
     return tuple(named) if other and not words.issubset(terms(prompt)) else ()
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secom_core.conversation import Message, Turn, group_messages
+from secom_core.conversation import Message, Turn, as_turns, group_messages
 from secom_core.drafts.extraction import segment_drafts
 from secom_core.drafts.grounding import joins, resting_on
 from secom_core.errors import ContextTooLong, DegradedWarning
@@ -351,6 +351,22 @@ def test_the_good_events_of_two_replies_with_a_bad_one_are_kept():
 )
 def test_an_event_rests_on_a_turn_that_has_a_word_of_it(text, named, kept):
     assert resting_on(text, named, TALK, events_prompt([""]).text) == (kept or ())
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "kept"),
+    [
+        ("Ann ordered a blue kiln from Porto for the workshop.", [1], (0,)),  # counted from 1
+        ("The kiln from Porto weighs ninety kilos.", [1], (1,)),
+        ("The kiln for the workshop comes on Friday, by lorry.", [1], (1,)),  # the first one says a part of it
+        ("Ann's new oven comes to the workshop by lorry.", [1], (1,)),  # in words of its own
+        ("A blue kiln from Porto comes by lorry.", [0, 1], (0, 1)),
+    ],
+)
+def test_an_event_that_names_the_turn_after_the_one_that_says_so_rests_on_that_one(text, named, kept):
+    said = ["I ordered a blue kiln from Porto for the workshop.", "The kiln weighs ninety kilos, it comes by lorry."]
+    talk = as_turns([*said, "Thank you!"])
+    assert resting_on(text, named, talk, events_prompt([turn.text for turn in talk]).text) == kept
 
 
 def test_what_the_conversation_does_not_say_is_asked_about_again_and_then_left_out():
