@@ -12,10 +12,16 @@ from ..text.terms import count_tokens
 from .marks import without_hidden, without_marks
 
 _MARKER: Final = re.compile("[\\[\ufe47\uff3b](?=\\W{0,9}exchange\\b)", re.IGNORECASE)
-_THOUGHT: Final = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+# Mistral's models think between [THINK] and [/THINK].
+_THOUGHT: Final = re.compile(
+    r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)|(?-i:\[THINK\]).*?(?:(?-i:\[/THINK\])|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
 _LEAST: Final = 12  # tokens, below which a text without its middle says nothing
 _BEGINS: Final = regex(
-    r"\s*<(think|thinking|thought|reasoning)>(?:.*?</\1>\s*|[ \t]*\n(?!.*</\1>).*\Z)", re.DOTALL | re.IGNORECASE
+    r"\s*(?:<(think|thinking|thought|reasoning)>(?:.*?</\1>\s*|[ \t]*\n(?!.*</\1>).*\Z)"
+    r"|(?-i:\[THINK\](?:.*?\[/THINK\]\s*|[ \t]*\n(?!.*\[/THINK\]).*\Z)))",
+    re.DOTALL | re.IGNORECASE,
 )
 _UNOPENED: Final = regex(
     r"(?:(?!```|<(?:think|thinking|thought|reasoning)>).)*?\n</(?:think|thinking|thought|reasoning)>[ \t]*\n\s*",
@@ -75,6 +81,6 @@ def spoken(answer: str) -> str:
     Thoughts begin the answer between tags, as local models write them, or end with a line that only closes them, where
     a template wrote the opening tag. Where thoughts were never closed, nothing was said.
     """
-    begun = _BEGINS.match(answer) if answer.lstrip()[:1] == "<" else None
+    begun = _BEGINS.match(answer) if answer.lstrip()[:1] in ("<", "[") else None
     begun = begun or (_UNOPENED.match(answer) if "\n</" in answer else None)
     return answer[begun.end() :] if begun is not None else answer

@@ -267,6 +267,8 @@ def test_shortened_text_has_its_beginning_and_its_end():
         ("<thinking>\na\n</thinking>\n<reasoning>b</reasoning>yes", "yes"),
         ("so no.</think>yes", "yes"),
         ("yes<think>never closed", "yes"),
+        ("[THINK]no[/THINK]yes", "yes"),
+        ("yes[THINK]never closed", "yes"),
     ],
 )
 def test_thoughts_are_dropped(reply, answer):
@@ -324,6 +326,7 @@ def test_neither(reply):
         "<think>\nMaybe [2].\n\n</think>\n\n",
         "\n<Thinking>hm</Thinking>",
         "<think></think>",
+        "[THINK]Maybe [2].[/THINK]",
         "Okay, the user asks.\nSo Porto.\n</think>\n\n",
     ],
 )
@@ -342,6 +345,8 @@ def test_of_thoughts_without_an_end_nothing_is_said() -> None:
         "<think> is the tag that Qwen writes.",
         "It ends so:\n```\nhm\n</think>\n```\nThen it answers.",
         "<think-tank>\nA name.",
+        "[THINK] is the tag that Magistral writes.",
+        "[1] says so.",
         "1 < 2\n</p>\n",
         "",
     ],
