@@ -87,6 +87,8 @@ def joins(text: str, parts: Sequence[str], *, names: Iterable[str] = ()) -> bool
 def tells_of(text: str, events: Sequence[str], besides: str = "") -> bool:
     """Whether a text has a word of one of the events, or is in another language than all of them.
 
+    One word of what it was given, such as a name, is too little where it is less than a quarter of the text's.
+
     Args:
         text: what a model made of them.
         events: what it was given.
@@ -96,7 +98,10 @@ def tells_of(text: str, events: Sequence[str], besides: str = "") -> bool:
     words = {term for event in events for term in terms(event)}
     others = words.difference(terms(besides))
     telling = others if 2 * len(others) > len(words) else words
-    return not telling.isdisjoint(terms(text)) or language_of(text) not in map(language_of, events)
+    told = set(terms(text))
+    given = len(told & words.union(terms(besides)))
+    is_said = not telling.isdisjoint(told) and (given > 1 or given >= SAID * len(told))
+    return is_said or language_of(text) not in map(language_of, events)
 
 
 def language_of(text: str) -> tuple[str, str]:

@@ -199,6 +199,7 @@ def test_a_rewritten_timeline_is_read(reply):
         ("…", "no words"),
         ("oak " * 300, "should be shorter"),
         ("Otto has lessons with Mrs Lindqvist on May 1, 2025.", "tells nothing of the timeline: Otto"),
+        ("Ann has lessons with Mrs Lindqvist since May 1, 2025.", "tells nothing of the timeline: Ann has lessons"),
         ("I cannot say.", "tells nothing of the timeline"),
     ],
 )
