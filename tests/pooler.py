@@ -18,6 +18,9 @@ _SOCKET = ".s.PGSQL.5432"
 _WELCOME = b"R" + struct.pack("!II", 8, 0)
 _OWN_KEY = b"K" + struct.pack("!III", 12, 1, 1)
 _IDLE = b"Z" + struct.pack("!Ic", 5, b"I")
+_WORDS = b"SFATAL\0C08P01\0Mserver conn crashed?\0\0"
+_CRASHED = b"E" + struct.pack("!I", len(_WORDS) + 4) + _WORDS
+"""What PgBouncer says before it leaves a client whose connection to the server was lost."""
 
 
 async def _message(reader: StreamReader) -> bytes:
@@ -30,6 +33,7 @@ class _Pooler:
         self._server, self._size = server, size
         self._free: Queue[tuple[StreamReader, StreamWriter]] = Queue()
         self._told: list[bytes] = []
+        self._startup = b""
         self._opening = asyncio.Lock()
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
@@ -38,16 +42,17 @@ class _Pooler:
         startup = length + await reader.readexactly(struct.unpack("!I", length)[0] - 4)
         async with self._opening:
             if not self._told:
+                self._startup = startup
                 for _ in range(self._size):
-                    await self._open(startup)
+                    await self._open()
         writer.write(b"".join([_WELCOME, *self._told, _OWN_KEY, _IDLE]))
         with suppress(IncompleteReadError, ConnectionError):
             await self._transactions(reader, writer)
         writer.close()
 
-    async def _open(self, startup: bytes) -> None:
+    async def _open(self) -> None:
         reader, writer = await asyncio.open_unix_connection(str(self._server))
-        writer.write(startup)
+        writer.write(self._startup)
         told = []
         while (message := await _message(reader))[:1] != b"Z":
             told.append(message)
@@ -60,9 +65,16 @@ class _Pooler:
             if message[:1] == b"X":
                 return
             # The one that has been free for longest: seldom the same twice.
-            lent = await self._free.get()
-            await self._transaction(message, reader, writer, *lent)
-            self._free.put_nowait(lent)
+            answers, asks = await self._free.get()
+            try:
+                await self._transaction(message, reader, writer, answers, asks)
+            except (IncompleteReadError, ConnectionError):
+                if not reader.at_eof():
+                    asks.close()
+                    await self._open()
+                    writer.write(_CRASHED)
+                raise
+            self._free.put_nowait((answers, asks))
 
     async def _transaction(
         self, message: bytes, reader: StreamReader, writer: StreamWriter, answers: StreamReader, asks: StreamWriter
@@ -72,7 +84,9 @@ class _Pooler:
             asks.write(message)
             if message[:1] in b"QS":
                 while (answer := await _message(answers))[:1] != b"Z":
-                    writer.write(answer)
+                    if b"C57P01\0" not in answer:
+                        # The server's last words: one that has crashed says none.
+                        writer.write(answer)
                 writer.write(answer)
                 if answer[5:] == b"I":
                     return
@@ -89,13 +103,16 @@ def pooler(url: str, *, size: int = 2) -> Iterator[str]:
     opened = loop.run_until_complete(asyncio.start_unix_server(inside.serve, str(folder / _SOCKET)))
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    yield make_url(url).update_query_dict({"host": str(folder)}).render_as_string(hide_password=False)
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    opened.close()
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        task.cancel()
-    loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-    loop.close()
-    shutil.rmtree(folder)
+    try:
+        yield make_url(url).update_query_dict({"host": str(folder)}).render_as_string(hide_password=False)
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        opened.close()
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        if left:
+            loop.run_until_complete(asyncio.wait(left))
+        loop.close()
+        shutil.rmtree(folder)

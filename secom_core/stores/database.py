@@ -212,7 +212,7 @@ class Database:
                 yield connection
                 is_sure = not write
         except (SQLAlchemyError, self._driver_error) as error:
-            raise self._translated(error, until, is_sure) from error
+            raise self._translated(error, until, is_sure, write) from error
         except (ValueError, TypeError) as error:
             # While a transaction only reads, nothing but what it reads can be wrong.
             # sqlite3 raises the last where a broken file makes a broken message.
@@ -255,11 +255,8 @@ class Database:
     def check_writable(self) -> None:
         """Write nothing; raises `StoreUnwritable` where nothing could be written."""
         with self.transaction(durable=False) as connection:
-            if self.is_sqlite:
-                # It changes nothing, and where the file can only be read it is refused.
-                connection.exec_driver_sql("DELETE FROM schema_versions WHERE version < 0")
-            elif connection.exec_driver_sql("SHOW transaction_read_only").scalar() == "on":
-                raise StoreUnwritable(f"the store at {self._place} can only be read")
+            # It changes nothing, and where the store can only be read it is refused.
+            connection.exec_driver_sql("DELETE FROM schema_versions WHERE version < 0")
         if self.is_sqlite and self.path is not None and not has_room(self.path):
             raise StoreUnwritable(
                 f"the store at {self._place} has less than 1 MiB of room on its disk or in your quota; make room there"
@@ -285,7 +282,7 @@ class Database:
         if durable and self.path is not None:
             sync_log(self.path)
 
-    def _translated(self, error: Exception, until: float, is_sure: bool) -> StoreError:
+    def _translated(self, error: Exception, until: float, is_sure: bool, is_write: bool) -> StoreError:
         """The error in our terms; ``is_sure``: nothing was written, also where the connection was lost meanwhile."""
         original = getattr(error, "orig", error)
         # Of SQLite's errors, the driver for encrypted files gives no code.
@@ -295,7 +292,7 @@ class Database:
             return self._locked(until)
         newer = outgrown(self._engine, self.schema, error, self._place)
         operational = None if self.is_sqlite else self._engine.dialect.loaded_dbapi.OperationalError
-        kind = kind_of(original, operational, is_sure)
+        kind = kind_of(original, operational, is_sure, is_write)
         return newer or kind(f"the store at {self._place} {self.cipher.reason(error)}")
 
     def _locked(self, until: float, *, here: bool = False) -> StoreLocked:

@@ -25,12 +25,30 @@ _FEWER: Final = (
 # PostgreSQL: a lock that was not to be had in the time that the server gives, a serialization failure, a deadlock.
 LOCK_TIMEOUT: Final = "55P03"
 _IN_THE_WAY: Final = frozenset({"40001", "40P01", LOCK_TIMEOUT})
-# The server ends a connection because somebody wants it to, or because it crashed.
-_ENDS: Final = frozenset({"57P01", "57P02"})
+# The server ends a connection because somebody wants it to, because it crashed or starts again, or because the client
+# said nothing for longer than it allows.
+_ENDS: Final = frozenset({"57P01", "57P02", "57P03", "57P05", "25P03"})
+_CONNECTION: Final = "08"
+"""How the codes begin by which a pooler, such as PgBouncer, says that its connection to the server is lost."""
 
 
 # PostgreSQL: the disk is full; a server, or a role, that only reads.
 _NO_ROOM: Final = frozenset({"53100", "25006"})
+# PostgreSQL: the role has no right to it; a statement, or a transaction, took longer than the server allows.
+_FORBIDDEN: Final = "42501"
+_TOO_LONG: Final = frozenset({"57014", "25P04"})
+_SLOW: Final = (
+    "; try again, end what holds it up, or have the server allow more time (statement_timeout, transaction_timeout)"
+)
+_HELP: Final = {
+    _FORBIDDEN: (
+        "; grant the role CREATE and USAGE on the schema, or, where another role has made the tables, USAGE on the "
+        "schema and its sequences and SELECT, INSERT, UPDATE and DELETE on its tables"
+    ),
+    "3F000": "; name a schema that is there and that the role may use (ALTER ROLE … SET search_path)",
+    **dict.fromkeys(_TOO_LONG, _SLOW),
+}
+"""What helps, by PostgreSQL's codes."""
 # SQLite, of whose errors the driver for encrypted files gives no code. The last is also of a quota that is used up.
 FULL: Final = "database or disk is full"
 READ_ONLY: Final = "readonly database"
@@ -55,28 +73,34 @@ class _LostMeanwhile(ConnectionLost, Contended):
     """The connection was lost before anything was written."""
 
 
-def kind_of(error: Exception, operational: type[Exception] | None, is_sure: bool) -> type[StoreError]:
+def kind_of(error: Exception, operational: type[Exception] | None, is_sure: bool, is_write: bool) -> type[StoreError]:
     """What kind of an error of ours one of the driver's is.
 
     Args:
         error: the driver's.
         operational: the driver's class of what goes wrong with a server; nothing where there is none.
         is_sure: whether nothing was written, also if the connection was lost.
+        is_write: whether anything was to be written.
     """
     state = getattr(error, "sqlstate", None)
-    if operational is not None and isinstance(error, operational) and state in (None, *_ENDS):
+    if is_ended(error) or (operational is not None and isinstance(error, operational) and state is None):
         return _LostMeanwhile if is_sure else ConnectionLost
     if state in _IN_THE_WAY:
         return Contended
     if operational is None and MALFORMED in str(error):
         return Damaged
-    is_unwritable = state in _NO_ROOM or (operational is None and any(said in str(error) for said in _UNWRITABLE))
+    is_unwritable = (
+        state in _NO_ROOM
+        or (is_write and state in (_FORBIDDEN, *_TOO_LONG))
+        or (operational is None and any(said in str(error) for said in _UNWRITABLE))
+    )
     return StoreUnwritable if is_unwritable else StoreError
 
 
 def is_ended(error: BaseException) -> bool:
-    """Whether the server says that it ends the connection, which the driver may not have noticed yet."""
-    return getattr(error, "sqlstate", None) in _ENDS
+    """Whether the server, or a pooler, says that the connection ends, which the driver may not have noticed yet."""
+    state = getattr(error, "sqlstate", None) or ""
+    return state in _ENDS or state.startswith(_CONNECTION)
 
 
 def is_crowded(error: Exception) -> bool:
@@ -101,4 +125,4 @@ def reason_of(error: Exception) -> str:
     reason = " ".join((said.partition(': "')[0] if state.startswith(_DATA_EXCEPTION) else said).split())
     if primary is not None:
         error.args = original.args = (reason,)
-    return f"{reason}{_FEWER}" if is_crowded(original) else reason
+    return f"{reason}{_FEWER if is_crowded(original) else _HELP.get(state, '')}"

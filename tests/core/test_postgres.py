@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import datetime, timezone
 
 import psycopg
@@ -284,6 +284,52 @@ def test_a_call_whose_connection_is_lost_before_anything_is_written_begins_again
     store.close()
 
 
+def test_a_call_begins_again_where_a_pooler_says_that_it_lost_the_server(postgres, postgres_url):
+    tries: list[bool] = []
+
+    @retry_if_contended
+    def read() -> list[object]:
+        tries.append(True)
+        with store.transaction(scope=ANN) as connection:
+            if len(tries) == 1:
+                others(postgres, postgres_url, "pg_terminate_backend(pid)")
+            return list(connection.execute(select(scopes.c.key)).scalars())
+
+    with pooler(postgres_url, size=1) as url, closing(open_postgres(url)) as store:
+        store.append(ANN, "s", said("The parcel has arrived."))
+        assert read() == [scope_key(ANN)]
+        assert len(tries) == 2
+
+
+def test_a_call_begins_again_where_it_was_silent_for_longer_than_the_server_allows(postgres_url):
+    tries: list[bool] = []
+
+    @retry_if_contended
+    def pause() -> None:
+        tries.append(True)
+        with store.transaction(scope=ANN) as connection:
+            time.sleep(0 if len(tries) > 1 else 0.5)
+            connection.execute(select(scopes.c.key))
+
+    store = open_postgres(f"{postgres_url}&options=-c%20idle_in_transaction_session_timeout%3D100ms")
+    pause()
+    assert len(tries) == 2
+    store.close()
+
+
+def test_an_answer_waits_where_the_server_allows_no_more_time(postgres_url):
+    limited = f"{postgres_url}&options=-c%20statement_timeout%3D300ms"
+    with MemoryBank.open(limited) as bank, closing(open_postgres(postgres_url)) as other:
+        bank.remember(ANN, said("The parcel has arrived."), session="s")
+        with other.transaction(scope=ANN):
+            with pytest.raises(StoreUnwritable, match=r"statement timeout; try again.*statement_timeout"):
+                bank.remember(ANN, said("I signed for it."), session="s")
+            with pytest.warns(DegradedWarning, match="waits in memory"):
+                assert remember_soon(bank, None, ANN, said("I signed for it."), session="s") is None
+        assert bank.writers.copy().pop().flush(20)
+        assert [turn.content for turn in bank.turns(ANN)] == ["The parcel has arrived.", "I signed for it."]
+
+
 @pytest.mark.slow
 def test_an_answer_that_ends_while_the_server_is_away_is_written_when_it_is_back(postgres, postgres_url):
     with MemoryBank.open(postgres_url) as bank:
@@ -403,6 +449,45 @@ def test_a_server_that_only_reads_is_recalled_from(postgres_url):
         assert not standby.health().writable
         with pytest.raises(StoreUnwritable, match="read-only transaction"):
             standby.remember(ANN, [("user", "I like tea.")], session="s")
+
+
+@pytest.fixture
+def new_role(postgres):
+    """A role without any rights."""
+    postgres.execute("CREATE ROLE app LOGIN")
+    yield "app"
+    postgres.execute("DROP ROLE app")
+
+
+def test_a_role_that_may_only_read_recalls_and_its_answers_wait_for_the_right_to_write(postgres, new_role):
+    with postgres.database() as url, psycopg.connect(url, autocommit=True) as admin, MemoryBank.open(url) as bank:
+        bank.remember(ANN, [("user", "I moved to Ghent.")], session="s", later=True)
+        admin.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO app")
+        with MemoryBank.open(make_url(url).set(username=new_role).render_as_string()) as reader:
+            assert "Ghent" in reader.recall(ANN, "Where did I move?").text
+            assert any("Ghent" in line for line in reader.storage.export(ANN))
+            health = reader.health()
+            assert health.reachable
+            assert not health.writable
+            with pytest.raises(StoreUnwritable, match=r"permission denied for table .*; grant the role"):
+                reader.remember(ANN, [("user", "I like tea.")], session="s")
+            with pytest.warns(DegradedWarning, match="waits in memory"):
+                assert remember_soon(reader, None, ANN, [Message("I like tea.")], session="s") is None
+            admin.execute("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO app")
+            admin.execute("GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO app")
+            assert reader.writers.copy().pop().flush(20)
+            assert reader.health().writable
+        assert [turn.content for turn in bank.turns(ANN)] == ["I moved to Ghent.", "I like tea."]
+
+
+def test_a_role_that_may_make_no_tables_is_told_what_it_needs(postgres, new_role):
+    with postgres.database() as url:
+        mine = make_url(url).set(username=new_role)
+        with pytest.raises(StoreError, match="permission denied for schema public; grant the role CREATE"):
+            MemoryBank.open(mine.render_as_string())
+        nowhere = mine.update_query_dict({"options": "-c search_path=nowhere"})
+        with pytest.raises(StoreError, match=r"no schema has been selected .*ALTER ROLE"):
+            MemoryBank.open(nowhere.render_as_string())
 
 
 def test_what_a_full_disk_of_the_server_refuses_waits_until_there_is_room(postgres):
