@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from ..chats import ChatRecord
 
 _LOOK_S: Final = 0.5
-_SILENT_S: Final = 3.0
-"""How long closing waits before it tells why."""
-_LONGEST: Final = 25
-"""How many times as long as a quiet one a session waits at most, for an answer or because many wait."""
+_SILENT_S: Final = 3.0  # How long closing waits before it tells why.
+_LONGEST: Final = 25  # So many times as long as a quiet one a session waits for an answer, or because many wait.
 _IDLE_S: Final = 5.0  # A thread with nothing to do ends, as a page may make another writer each time that it runs.
 _LOG: Final = logging.getLogger(__name__)
 
@@ -93,8 +91,8 @@ class BackgroundWriter:
         self._waiting: OrderedDict[tuple[Scope, str], _Waiting] = OrderedDict()
         self._unwritten: deque[Unwritten] = deque()
         self._flushing, self._busy, self._closed, self._gives_up = 0, False, False, False
-        self._wakes = float("-inf")
-        """When the thread looks again by itself; always, while it is at work."""
+        self._told: str | None = None  # What is tried again and again is told once.
+        self._wakes = float("-inf")  # When the thread looks again by itself; always, while it is at work.
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -345,11 +343,13 @@ class BackgroundWriter:
             with waiting_at_most(_LOOK_S):
                 turns = written(self._bank, waiting)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the words are kept, and the thread goes on
-            self._failed("what was said is not on disk yet, it is tried again", error, waiting.session, waiting.scope)
+            what = "what was said is not on disk yet, it is tried again"
+            self._failed(what, error, waiting.session, waiting.scope, once=True)
             with self._changed:
                 # A lock that is waited for takes its time, a disk that is full none.
                 self._changed.wait_for(lambda: self._gives_up, max(0.0, began + _LOOK_S - time.monotonic()))
             return
+        self._told = None
         with self._changed:
             if waiting in self._unwritten:
                 self._unwritten.remove(waiting)
@@ -364,18 +364,18 @@ class BackgroundWriter:
         except Exception as error:  # noqa: BLE001 - whatever fails here, the words are safe, and the thread goes on
             self._failed("what was said is not derived yet, the next recall tries again", error, key[1], key[0])
 
-    def _failed(self, what: str, error: Exception, session: str, scope: Scope) -> None:
+    def _failed(self, what: str, error: Exception, session: str, scope: Scope, *, once: bool = False) -> None:
         """Say what failed. The names of scopes and sessions may be private, and so may the words of any error."""
         self.last_error = f"{what}: {type(error).__name__}"
-        _LOG.warning("%s", self.last_error)
+        _LOG.log(logging.DEBUG if self.last_error == self._told else logging.WARNING, "%s", self.last_error)
+        self._told = self.last_error if once else self._told
         _LOG.debug("of session %r in scope %r", session, scope, exc_info=error)
 
 
 def _asks(messages: Session | Iterable[MessageLike]) -> bool:
     """Whether the user spoke last, so that an answer is still to come."""
     given = messages.messages if isinstance(messages, Session) else messages
-    last = given[-1:] if isinstance(given, Sequence) else ()
-    return any(message.role == "user" for message in read_messages(last))
+    return any(each.role == "user" for each in read_messages(given[-1:] if isinstance(given, Sequence) else ()))
 
 
 def _started(work: Callable[[], None]) -> threading.Thread | None:

@@ -213,6 +213,18 @@ def test_a_finished_answer_waits_a_second_and_is_written_as_soon_as_the_lock_goe
         assert remember_soon(bank, None, ANN, said("And milk."), session="s").new == 1
 
 
+def test_what_is_tried_again_and_again_is_logged_once_an_outage(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with MemoryBank.open(tmp_path / "m.db") as bank, BackgroundWriter(bank) as writer:
+        for outage in (1, 2):
+            with locked(tmp_path / "m.db"):
+                writer.keep(ANN, said(f"I like tea {outage}."), session="s")
+                assert not writer.flush(timeout=1.6)
+            assert writer.flush(timeout=10)
+            assert len([each for each in caplog.messages if "it is tried again: StoreLocked" in each]) == outage
+
+
 @pytest.mark.slow
 def test_close_says_how_much_is_not_on_disk(tmp_path: Path) -> None:
     bank = MemoryBank.open(tmp_path / "m.db", busy_timeout=0.2)
