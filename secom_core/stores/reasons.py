@@ -103,6 +103,11 @@ def is_ended(error: BaseException) -> bool:
     return state in _ENDS or state.startswith(_CONNECTION)
 
 
+def took_too_long(error: BaseException) -> bool:
+    """Whether the server gave up a statement or a transaction, which may have ended its connection too."""
+    return getattr(error, "sqlstate", None) in _TOO_LONG
+
+
 def is_crowded(error: Exception) -> bool:
     """Whether the server takes no more connections for now, as far as an error says so in English."""
     said = str(getattr(error, "orig", None) or error)

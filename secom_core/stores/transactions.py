@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from .reasons import is_crowded, is_ended
+from .reasons import is_crowded, is_ended, took_too_long
 
 BUSY_MS: Final = "secom_busy_ms"
 """Where a connection to SQLite notes for how many milliseconds it waits for others."""
@@ -72,7 +72,7 @@ def _begun(engine: Engine, begin: Begin, asked: Asked) -> Connection:
             was_lost = leave_if_lost(connection, error)
             connection.close()
             spare -= 1
-            if not was_lost or spare < 0:
+            if not was_lost or spare < 0 or took_too_long(error):
                 raise
         else:
             return connection

@@ -330,6 +330,20 @@ def test_an_answer_waits_where_the_server_allows_no_more_time(postgres_url):
         assert [turn.content for turn in bank.turns(ANN)] == ["The parcel has arrived.", "I signed for it."]
 
 
+def test_a_call_waits_no_longer_than_a_transaction_may_take(postgres, postgres_url):
+    if not postgres.execute("SELECT 1 FROM pg_settings WHERE name = 'transaction_timeout'"):
+        pytest.skip("PostgreSQL before 17 has no such setting")
+    limited = f"{postgres_url}&options=-c%20transaction_timeout%3D300ms"
+    with MemoryBank.open(limited) as bank, closing(open_postgres(postgres_url)) as other:
+        bank.remember(ANN, said("The parcel has arrived."), session="s")
+        with other.transaction(scope=ANN):
+            began = time.monotonic()
+            with pytest.raises(StoreUnwritable, match="transaction timeout; try again"):
+                bank.remember(ANN, said("I signed for it."), session="s")
+            assert time.monotonic() - began < 10
+        assert bank.remember(ANN, said("I signed for it."), session="s").new == 1
+
+
 @pytest.mark.slow
 def test_an_answer_that_ends_while_the_server_is_away_is_written_when_it_is_back(postgres, postgres_url):
     with MemoryBank.open(postgres_url) as bank:
