@@ -44,9 +44,15 @@ _CHUNK_SIZE: Final = 1024
 _OURS: Final = ("session", "turn_ids", "speakers", "begin", "end")
 
 
-def segment_id(i: int, doc: BaseNode) -> str:
-    """The id of the ``i``-th segment of a document: the same whenever the same document is cut."""
-    return str(uuid.uuid5(_NAMESPACE, f"{doc.node_id}#{i}"))
+def segment_id(i: int, doc: BaseNode, cut: str = "") -> str:
+    """The id of the ``i``-th segment of a document: the same whenever the same document is cut in the same way.
+
+    Args:
+        i: counts the document's segments, from 0.
+        doc: what is cut.
+        cut: how it is cut, so that an index can hold short and long nodes of one document.
+    """
+    return str(uuid.uuid5(_NAMESPACE, f"{doc.node_id}#{i}{cut}"))
 
 
 class _SegmentParser(NodeParser):
@@ -150,6 +156,11 @@ class _SegmentParser(NodeParser):
         # metadata and relationships are exact already.
         return nodes
 
+    def _id(self, i: int, document: BaseNode) -> str:
+        if self.id_func is segment_id:
+            return segment_id(i, document, f"/{self.chunk_size}/{self.model_version}")
+        return str(self.id_func(i, document))
+
     def _spans(self, text: str) -> list[tuple[int, int]]:
         return segment_spans(text, self.segmenter, limit=self.chunk_size)
 
@@ -159,9 +170,10 @@ class _SegmentParser(NodeParser):
         spans = self._spans(text)
         if not spans and isinstance(document, ImageDocument):
             spans = [(0, len(text))]  # a picture without words is a node too
-        nodes = build_nodes_from_splits([text[start:stop] for start, stop in spans], document, id_func=self.id_func)
+        nodes = build_nodes_from_splits([text[start:stop] for start, stop in spans], document)
         source = document.source_node or document.as_related_node_info()
-        for node, (start, stop) in zip(nodes, spans, strict=True):
+        for i, (node, (start, stop)) in enumerate(zip(nodes, spans, strict=True)):
+            node.id_ = self._id(i, document)
             node.start_char_idx, node.end_char_idx = start, stop
             node.embedding = None  # the framework copies the parent's, which is of another text
             node.metadata = dict(document.metadata) if self.include_metadata else {}
@@ -273,7 +285,7 @@ class SegmentNodeParser(_SegmentParser):
         hidden = {key for document in documents for key in document.excluded_embed_metadata_keys}
         unseen = {key for document in documents for key in document.excluded_llm_metadata_keys}
         return TextNode(
-            id_=self.id_func(0, first),
+            id_=self._id(0, first),
             text="\n".join(turn.text for turn in turns),
             metadata={**shared, **_turn_metadata(turns, documents)},
             excluded_embed_metadata_keys=sorted(hidden.union(_OURS)),

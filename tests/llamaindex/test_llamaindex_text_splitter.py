@@ -142,6 +142,20 @@ def test_nodes_of_nodes_point_to_the_document() -> None:
 
 
 @pytest.mark.parametrize("kind", [SegmentTextSplitter, SegmentNodeParser])
+def test_short_and_long_nodes_of_one_document_stand_side_by_side(kind: type[SegmentTextSplitter]) -> None:
+    """An index of nodes of several lengths holds them all: small ones that lead to the large one they are part of."""
+    page = Document(text="\n\n".join(f"Section {n}. " + "The violin lessons are on Friday. " * 9 for n in range(6)))
+    messages = turn_documents()
+    for documents in ([page], messages):
+        parsers = [*(kind(chunk_size=size) for size in (20, 60, None)), kind(FixedSize(2)), kind(WholeRun())]
+        cut = [parser.get_nodes_from_documents(documents) for parser in parsers]
+        ids = [node.node_id for nodes in cut for node in nodes]
+        assert len(set(ids)) == len(ids) > len(parsers)
+        again = [node.node_id for parser in parsers for node in parser.get_nodes_from_documents(documents)]
+        assert again == ids
+
+
+@pytest.mark.parametrize("kind", [SegmentTextSplitter, SegmentNodeParser])
 def test_a_picture_without_words_stays_a_node(kind: type[SegmentTextSplitter]) -> None:
     documents = [Document(text=" "), ImageDocument(image="iVBORw0KGgo=", metadata={"file": "a.png"}, id_="p")]
     [node] = kind(chunk_size=50).get_nodes_from_documents(documents)
