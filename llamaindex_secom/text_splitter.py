@@ -42,6 +42,8 @@ _TALKING: Final = frozenset(
 _CHUNK_SIZE: Final = 1024
 """What the framework's own splitters take too: models that embed do not read much longer texts."""
 _OURS: Final = ("session", "turn_ids", "speakers", "begin", "end")
+_TEMPLATES: Final = ("metadata_separator", "metadata_template", "text_template")
+"""How a document shows its metadata and its text."""
 
 
 def segment_id(i: int, doc: BaseNode, cut: str = "") -> str:
@@ -291,6 +293,7 @@ class SegmentNodeParser(_SegmentParser):
             excluded_embed_metadata_keys=sorted(hidden.union(_OURS)),
             excluded_llm_metadata_keys=sorted(unseen.union(_OURS) - _shown_times(turns)),
             relationships={NodeRelationship.SOURCE: first.source_node or first.as_related_node_info()},
+            **{name: getattr(first, name) for name in _TEMPLATES if hasattr(first, name)},
         )
 
 

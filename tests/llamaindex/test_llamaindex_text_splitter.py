@@ -193,6 +193,33 @@ def test_turn_documents_become_topics_with_their_turns() -> None:
     assert "begin" not in first.get_content(MetadataMode.EMBED)
 
 
+@pytest.mark.parametrize("kind", [SegmentTextSplitter, SegmentNodeParser])
+@pytest.mark.parametrize("metadata", [{"channel": "phone"}, {"channel": "phone", "speaker": "Ann"}])
+def test_nodes_show_metadata_as_their_document_does(kind: type[NodeParser], metadata: dict[str, str]) -> None:
+    document = Document(
+        text="Hello.",
+        metadata={**metadata, "line": "two"},
+        excluded_llm_metadata_keys=["speaker"],
+        metadata_template="{key}={value}",
+        metadata_separator="; ",
+        text_template="<{metadata_str}> {content}",
+    )
+    [node] = kind().get_nodes_from_documents([document])
+    assert node.get_content(MetadataMode.LLM).startswith("<channel=phone; line=two> ")
+
+
+def test_a_long_message_is_cut_by_a_splitter_after_the_parser() -> None:
+    """No node is longer than an embedding model reads, and each names the messages that it is of."""
+    reply = " ".join(f"Scale {n} is played slowly on the violin." for n in range(200))
+    talk = [Document(text=words, metadata={"role": role}) for role, words in (("user", "How?"), ("assistant", reply))]
+    [whole] = SegmentNodeParser(chunk_size=64).get_nodes_from_documents(talk)
+    pipeline = IngestionPipeline(transformations=[SegmentNodeParser(chunk_size=64), SegmentTextSplitter(chunk_size=64)])
+    nodes = pipeline.run(documents=talk)
+    assert "".join(node.get_content() for node in nodes) == whole.get_content() == f"user: How?\nassistant: {reply}"
+    assert max(count_tokens(node.get_content()) for node in nodes) <= 64
+    assert {node.metadata["turn_ids"] for node in nodes} == {json.dumps([each.node_id for each in talk])}
+
+
 def test_the_model_sees_the_end_of_a_segment_that_ends_on_another_day() -> None:
     first, *others, last = turn_documents()
     (same_day,) = SegmentNodeParser(WholeRun()).get_nodes_from_documents([first, *others, last])
