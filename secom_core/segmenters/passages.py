@@ -23,12 +23,21 @@ from ..text.terms import count_tokens
 from .filling import filled
 from .sentences import document_sentences
 
+_CLOCK: Final = r"\d{1,3}:\d\d(?::\d\d)?"
+_DATED: Final = (
+    r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?[ \u202f]\d{1,2}[:.]\d\d(?::\d\d)?(?:[ \u202f\xa0]?[AaPp]\.?[Mm]\.?)? [-–] "
+)
+"""``12/03/2025, 14:05 - `` before a name, or a notice, as WhatsApp writes it on Android."""
 _LABEL: Final = re.compile(
     # Before a name may stand a byte order mark, or a mark of the direction in which it is read.
-    r"^[ \t\ufeff\u200e\u200f]*(?:[\[(][^\])\n]{4,40}[\])][ \t]*)?"
-    r"(?P<box>\[)?(?P<name>[^\W\d_][^\n:：\[\](){}<>]{0,40}?)(?(box)\])[ \t]*[:：](?:[ \t\r\xa0]|$|(?<=：))",
+    r"^[ \t\ufeff\u200e\u200f]*"
+    rf"(?:[\[(][^\])\n]{{4,40}}[\])][ \t]*|{_DATED}|(?P<sent>\d\d?:\d\d:\d\d[ \t]+From[ \t]+))?"
+    r"(?P<box>\[)?(?P<name>[^\W\d_][^\n:：\[\](){}<>]{0,40}?)(?(box)\])(?(sent)(?:[ \t]+to[ \t]+[^\n:]{1,80})?)"
+    # After it stands a colon, after the time or without one, or the time alone, with the words below.
+    rf"(?:[ \t]*(?:[\[(]{_CLOCK}[\])][ \t]*)?[:：](?:[ \t\r\xa0]|$|(?<=：))|(?:[ \t]{{2,}}|\t){_CLOCK}[ \t\r]*$)",
     re.M,
 )
+_NOTICES: Final = re.compile(rf"(?:[\ufeff\u200e\u200f]*{_DATED}.*\s*)*")
 _TERMS: Final = 8
 """From how many labels on it tells that nearly none of them comes again."""
 _ROLES: Final = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "system": "system"}
@@ -93,7 +102,7 @@ def _labels(text: str) -> list[re.Match[str]]:
     found = _outside_code(text, list(_LABEL.finditer(text)))
     lines = sum(1 for line in text.splitlines() if line.strip())
     # A lone "Note:" in prose is no speaker: a transcript opens with a label and is made of them.
-    begins = bool(found) and not text[: found[0].start()].strip()
+    begins = bool(found) and not _NOTICES.sub("", text[: found[0].start()], count=1).strip()
     is_transcript = begins and len(found) >= 2 and 3 * len(found) >= lines and not _are_keys(found)
     return found if is_transcript else []
 

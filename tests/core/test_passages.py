@@ -48,6 +48,30 @@ def test_invisible_characters_do_not_hide_the_names(text: str) -> None:
     assert "".join(pieces(text)) == text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "12/03/2025, 14:05 - Messages are encrypted. Learn more.\n"
+        "12/03/2025, 14:05 - Ann: hello\nall\n3/12/25, 2:06\u202fPM - Bob: fine\n",
+        "14:05:10 From Ann to Everyone:\n\thello\nall\n14:05:12\t From  Bob : fine\n",
+        "Ann (00:12):\nhello\nall\n\nBob (1:00:15): fine\n",
+        "Ann  0:12\nhello\nall\n\nBob\t1:00:15\r\nfine\n",
+    ],
+)
+def test_the_time_may_stand_around_the_name(text: str) -> None:
+    said = [(each.turn.messages[0].speaker, each.turn.content) for each in passages(text)]
+    assert said == [("Ann", "hello\nall"), ("Bob", "fine")]
+    assert "".join(pieces(text)) == text
+
+
+def test_lines_with_times_are_no_transcript() -> None:
+    log = "".join(f"2025-03-01 14:05:1{n},123 - worker - INFO - done: {n}\n" for n in range(9))
+    prose = "The train left at 10:15.\nGhent: 10:40, as ever.\nIt rained.\nNobody came.\n"
+    titles = "\n".join(f"{name}  3:4{n}" for n, name in enumerate(["Heron", "Tern", "Grebe", "Coot", "Rail"] * 2))
+    for text in (log, prose, "Songs of the sea\n\n" + titles):
+        assert all(message.speaker is None for each in passages(text) for message in each.turn.messages)
+
+
 def test_roles_make_exchanges() -> None:
     text = "user: hello\nassistant: hi\nuser: bye\nassistant: see you"
     assert pieces(text) == ["user: hello\nassistant: hi\n", "user: bye\nassistant: see you"]
@@ -117,6 +141,10 @@ def test_odd_text_is_cut_in_no_time() -> None:
         "Ann:" * 20_000,
         ("a" * 30 + " " * 99) * 400,
         ("a" * 40 + "\n" + " " * 40) * 2_000,
+        ("a" + "\t" * 20_000 + "1") * 3,
+        "1/1/25, 10:00 - " + " \n" * 20_000,
+        ("1/1/25, 10:00 - b" + "\n" * 9) * 5_000 + "x",
+        ("10:00:00 From a" + " to" * 9_000 + "\n") * 3,
     ]
     began = time.thread_time()
     for text in odd:
