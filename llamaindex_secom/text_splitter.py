@@ -351,11 +351,11 @@ def _session(document: BaseNode) -> str:
 
 
 def _message(document: BaseNode) -> Message:
-    metadata, role = document.metadata, document.metadata.get("role")
+    metadata, role, speaker = document.metadata, document.metadata.get("role"), document.metadata.get("speaker")
     return Message(
         document.get_content(),
         role=str(role.value if isinstance(role, MessageRole) else role or ""),
-        speaker=str(metadata["speaker"]) if metadata.get("speaker") else None,
+        speaker=None if speaker in (None, "") else str(speaker),  # those who tell voices apart count from 0
         id=document.node_id,
         at=to_time(metadata),
     )

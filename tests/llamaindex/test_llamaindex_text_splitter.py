@@ -249,6 +249,13 @@ def test_each_level_of_a_hierarchy_names_a_speaker_once() -> None:
     assert large.get_content() == small.get_content() == TALK.splitlines()[0]
 
 
+def test_speakers_that_are_numbered_from_nought_are_named() -> None:
+    said = [Document(text=f"I sing {n}.", id_=str(n), metadata={"speaker": n % 2, "session": "s1"}) for n in range(4)]
+    [node] = SegmentNodeParser(WholeRun()).get_nodes_from_documents(said)
+    assert node.get_content() == "0: I sing 0.\n1: I sing 1.\n0: I sing 2.\n1: I sing 3."
+    assert json.loads(node.metadata["speakers"]) == ["0", "1"]
+
+
 def test_sessions_are_cut_apart_and_other_documents_come_along() -> None:
     documents = [*turn_documents("s1"), *turn_documents("s2"), Document(text="Prose. More prose.", id_="p")]
     nodes = SegmentNodeParser(segmenter=WholeRun()).get_nodes_from_documents(documents)
