@@ -38,6 +38,7 @@ _LABEL: Final = re.compile(
     re.M,
 )
 _NOTICES: Final = re.compile(rf"(?:[\ufeff\u200e\u200f]*{_DATED}.*\s*)*")
+_HEADING: Final = re.compile(r"#{1,6}\s.*")
 _TERMS: Final = 8
 """From how many labels on it tells that nearly none of them comes again."""
 _ROLES: Final = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "system": "system"}
@@ -88,13 +89,25 @@ def segment_spans(
     """
     found = passages(text)
     segments = check_partition(segmenter.segment([passage.turn for passage in found]), len(found))
-    runs = [found[segment.start : segment.stop] for segment in segments]
+    places = _before_headings(text, found, [segment.start for segment in segments])
+    runs = [found[start:stop] for start, stop in pairwise([*places, len(found)])]
     if limit is None or not runs:
         return [(run[0].start, run[-1].stop) for run in runs]
     begins = {run[0].start for run in runs}
     is_transcript = bool(found[0].turn.messages[0].label)
     parts = [[(each.start, each.stop) for each in run] for run in (runs if is_transcript else [found])]
     return [span for part in parts for span in filled(text, part, begins, limit, counter)]
+
+
+def _before_headings(text: str, found: Sequence[Passage], begins: Sequence[int]) -> list[int]:
+    """Where segments begin, moved in front of headings, which stay with what stands below them."""
+    moved = [*begins[:1]]
+    for last, place in pairwise(begins):
+        while place > last and _HEADING.fullmatch(text[found[place - 1].start : found[place - 1].stop].strip()):
+            place -= 1
+        # A segment of headings alone goes on with the next one.
+        moved += [place] if place > last else []
+    return moved
 
 
 def _labels(text: str) -> list[re.Match[str]]:

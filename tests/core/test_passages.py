@@ -249,6 +249,16 @@ def test_a_heading_stays_with_what_it_stands_above() -> None:
     ]
 
 
+def test_headings_stay_with_what_they_stand_above_where_each_segment_is_a_piece() -> None:
+    text = "One two.\n\n# Three\n\n## Four\n\nFive six.\n\n### Seven\n\n```\neight\n```\n"
+    assert [text[a:b] for a, b in segment_spans(text, EachTurn())] == [
+        "One two.\n\n",
+        "# Three\n\n## Four\n\nFive six.\n\n",
+        "### Seven\n\n```\neight\n```\n",
+    ]
+    assert segment_spans("# One\n\n# Two", EachTurn()) == [(0, 12)]
+
+
 def test_the_turns_of_a_transcript_keep_their_code() -> None:
     code = "```yaml\nname: heron\nfood: fish\n```\n"
     text = f"User: How do I write it?\nAssistant: So:\n{code}User: And for a tern?\nAssistant: Alike:\n{code}"
