@@ -37,7 +37,7 @@ _LABEL: Final = re.compile(
     rf"(?:[ \t]*(?:[\[(]{_CLOCK}[\])][ \t]*)?[:：](?:[ \t\r\xa0]|$|(?<=：))|(?:[ \t]{{2,}}|\t){_CLOCK}[ \t\r]*$)",
     re.M,
 )
-_NOTICES: Final = re.compile(rf"(?:[\ufeff\u200e\u200f]*{_DATED}.*\s*)*")
+_TIME: Final = re.compile(_CLOCK)
 _HEADING: Final = re.compile(r"#{1,6}\s.*")
 _TERMS: Final = 8
 """From how many labels on it tells that nearly none of them comes again."""
@@ -114,8 +114,10 @@ def _labels(text: str) -> list[re.Match[str]]:
     """Where utterances begin; empty where the text is no transcript."""
     found = _outside_code(text, list(_LABEL.finditer(text)))
     lines = sum(1 for line in text.splitlines() if line.strip())
-    # A lone "Note:" in prose is no speaker: a transcript opens with a label and is made of them.
-    begins = bool(found) and not _NOTICES.sub("", text[: found[0].start()], count=1).strip()
+    # A lone "Note:" in prose is no speaker: a transcript opens with a label and is made of them. Where times stand
+    # beside the names, a title or a notice may come first.
+    timed = 2 * sum(1 for label in found if _TIME.search(label[0])) > len(found)
+    begins = bool(found) and (timed or not text[: found[0].start()].strip())
     is_transcript = begins and len(found) >= 2 and 3 * len(found) >= lines and not _are_keys(found)
     return found if is_transcript else []
 

@@ -56,6 +56,7 @@ def test_invisible_characters_do_not_hide_the_names(text: str) -> None:
         "14:05:10 From Ann to Everyone:\n\thello\nall\n14:05:12\t From  Bob : fine\n",
         "Ann (00:12):\nhello\nall\n\nBob (1:00:15): fine\n",
         "Ann  0:12\nhello\nall\n\nBob\t1:00:15\r\nfine\n",
+        "Weekly meeting\n\nAnn  0:12\nhello\nall\n\nBob  0:15\nfine\n",
     ],
 )
 def test_the_time_may_stand_around_the_name(text: str) -> None:
@@ -67,7 +68,9 @@ def test_the_time_may_stand_around_the_name(text: str) -> None:
 def test_lines_with_times_are_no_transcript() -> None:
     log = "".join(f"2025-03-01 14:05:1{n},123 - worker - INFO - done: {n}\n" for n in range(9))
     prose = "The train left at 10:15.\nGhent: 10:40, as ever.\nIt rained.\nNobody came.\n"
-    titles = "\n".join(f"{name}  3:4{n}" for n, name in enumerate(["Heron", "Tern", "Grebe", "Coot", "Rail"] * 2))
+    titles = "\n".join(
+        f"{name}  3:4{n}" for n, name in enumerate("Heron Tern Grebe Coot Rail Stork Crane Egret".split())
+    )
     for text in (log, prose, "Songs of the sea\n\n" + titles):
         assert all(message.speaker is None for each in passages(text) for message in each.turn.messages)
 
