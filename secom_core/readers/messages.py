@@ -28,6 +28,8 @@ ROLES: Final[Mapping[str, str]] = {
 """The role that each name stands for in chat APIs, frameworks and transcripts; names in lower case."""
 
 
+TIMES: Final = ("at", "timestamp", "created_at", "createdAt", "sent_at", "datetime")
+"""What a message's time may be called."""
 _STEPS: Final = frozenset({"reasoning", "item_reference", "compaction", "agent_handoff", "agent_config_update"})
 _FRAMEWORKS: Final = {"langchain_core": "langchain_secom", "llama_index": "llamaindex_secom"}
 """The packages that make messages of those of a framework, by its module."""
@@ -39,12 +41,13 @@ def read_messages(
     """Messages from role/content dicts, as chat APIs take and give them, from pairs, or from messages themselves.
 
     A dict has ``role`` and ``content``; ``content`` is text, ``None`` or a list of parts, of which the text is kept
-    and everything else leaves a placeholder such as ``[image]``; what a model thinks is left out, as a part or between
-    tags before its answer. Tool calls become a line of text each and are kept whole in the metadata, as is a result's
-    ``tool_call_id``. ``name`` is the speaker; ``id``, ``metadata``, and ``at`` or ``timestamp`` (a datetime, ISO text,
-    or seconds since 1970) are kept. A role that is none of the usual ones is taken for the name of a person:
-    ``("Ann", "Hello")``. Objects with ``model_dump``, such as the ``openai`` package's own messages, are read as the
-    dict that they dump to. Items of OpenAI's Responses API that are no messages (`is_step`) are left out.
+    and everything else leaves a placeholder such as ``[image]``; what a model thinks is left out, as a part or
+    between tags before its answer. Tool calls become a line of text each and are kept whole in the metadata, as is
+    a result's ``tool_call_id``. ``name`` is the speaker; ``id``, ``metadata`` and the time are kept: ``at``,
+    ``timestamp``, ``created_at``, ``createdAt``, ``sent_at`` or ``datetime`` (a datetime, ISO text, or seconds
+    since 1970). A role that is none of the usual ones is taken for the name of a person: ``("Ann", "Hello")``.
+    Objects with ``model_dump``, such as the ``openai`` package's own messages, are read as the dict that they dump
+    to. Items of OpenAI's Responses API that are no messages (`is_step`) are left out.
 
     Args:
         items: the messages.
@@ -198,7 +201,7 @@ def _noted_time(text: str, zone: tzinfo) -> datetime | None:
 
 
 def _written_time(item: Mapping[str, Any], place: int, zone: tzinfo) -> datetime | None:
-    value = next((item[key] for key in ("at", "timestamp") if item.get(key) is not None), None)
+    value = next((item[key] for key in TIMES if item.get(key) is not None), None)
     if value is None or isinstance(value, datetime):
         return value
     try:

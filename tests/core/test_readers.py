@@ -108,7 +108,7 @@ def test_an_empty_answer_is_an_empty_message_and_a_refusal_is_words() -> None:
         "2:05 pm on 3 May, 2024",
     ],
 )
-@pytest.mark.parametrize("key", ["at", "timestamp"])
+@pytest.mark.parametrize("key", ["at", "timestamp", "created_at", "createdAt", "sent_at", "datetime"])
 def test_times(written: object, key: str) -> None:
     (message,) = read_messages([{"role": "user", "content": "x", key: written, "id": 7}])
     assert message.at == utc(2024, 5, 3, 14, 5)

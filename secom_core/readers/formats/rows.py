@@ -14,10 +14,10 @@ from ...errors import InvalidInput, shorten
 from ..fields import LONGEST_LINE
 from ..files import Export, File
 from ..json_stream import JsonStream
-from ..messages import is_step, read_messages
+from ..messages import TIMES, is_step, read_messages
 from ..reading import Reading, grouped
 
-_TIMES: Final = ("at", "timestamp", "date")
+_TIMES: Final = (*TIMES, "date")
 """What the time of a session may be called in a row that holds its messages."""
 _LISTS: Final = ("messages", "conversation", "conversations")
 """What the messages of a session may be called in its row: for fine-tuning, in WildChat and LMSYS-Chat, elsewhere."""
@@ -136,7 +136,7 @@ def _dated(messages: Sequence[Any], at: Any) -> Sequence[Any]:
     dated, following = list[Any](), at
     for each in reversed(messages):
         if isinstance(each, Mapping):
-            named = [each[key] for key in ("at", "timestamp") if key in each]
+            named = [each[key] for key in TIMES if key in each]
             own = next((time for time in named if time is not None), None)
             each = each if own is not None else {**each, "at": following if named else at}
             following = following if own is None else own
