@@ -97,10 +97,8 @@ class BM25:
 
     def frequency(self, term: str) -> int:
         """How many units hold ``term``, a term as `secom_core.text.terms.terms` gives it."""
-        if self._kept.thinned:
-            return len(self._where(term)[0])
         own = self._postings.units(term)
-        return own + len(self._kept.of(term)) if self._kept.stop else own
+        return own + len(self._live(term)) if self._kept.stop else own
 
     def add(self, ids: Sequence[int], units: Sequence[str | Sequence[str]]) -> None:
         """Add units, or replace those whose id is known.
@@ -228,11 +226,15 @@ class BM25:
 
     def _where(self, term: str) -> tuple[Ints, Ints]:
         """The slots that hold a term, in rising order, and how often each does."""
-        entries, (slots, counts) = self._kept.of(term), self._postings.of(term)
-        if not len(entries):
+        live, (slots, counts) = self._live(term), self._postings.of(term)
+        if not len(live):
             return slots, counts
-        live = entries[self._lengths[entries[:, 0]] >= 0] if self._kept.thinned else entries
         return np.concatenate([live[:, 0], slots]), np.concatenate([live[:, 1], counts])
+
+    def _live(self, term: str) -> Ints:
+        """The entries of a term that come from disk, without those of units that have gone."""
+        entries = self._kept.of(term)
+        return entries[self._lengths[entries[:, 0]] >= 0] if self._kept.thinned and len(entries) else entries
 
     def _idf(self, frequency: int) -> float:
         """Above 0 also for a word that every unit holds (Robertson & Zaragoza 2009, smoothed)."""
