@@ -464,6 +464,17 @@ def test_a_file_for_gemini_stands_in_its_prompt_by_the_name_that_the_user_gave_i
     assert said(path) == [("user", "[file: cat.png]"), ("assistant", "A cat.")]
 
 
+def test_a_prompt_of_gemini_that_was_stored_without_its_file_does_not_stop_a_later_import(tmp_path: Path) -> None:
+    about = {"header": "Gemini Apps", "time": "2026-09-02T09:00:00Z", "safeHtmlItem": [{"html": "<p>A cat.</p>"}]}
+    rows = [{**about, "title": "Prompted What is this?", "attachedFiles": files} for files in ([], ["cat.png"])]
+    with MemoryBank.open() as bank:
+        for row in rows:
+            for session in read(written(tmp_path / "MyActivity.json", json.dumps([row]))):
+                bank.remember(("ann",), session)
+        texts = [message.text for turn in bank.turns(("ann",)) for message in turn.messages]
+    assert texts == ["What is this?", "A cat.", "What is this?\n[file: cat.png]"]
+
+
 def gemini_page(product: str, asked: str, stamp: str, products: str) -> str:
     return (
         '<html><body><div class="outer-cell mdl-cell"><div class="mdl-grid"><div class="header-cell mdl-cell">'

@@ -118,13 +118,13 @@ def _pair(
         return []
     prompt = title[verb.end() :] if verb else title
     at = iso(time)
-    ids = [reading.stable(time, role, text) for role, text in (("user", prompt), ("assistant", answer))]
     asked = "\n".join(filter(None, [prompt, *(f"[file: {name}]" for name in files)]))
-    said = [
-        Message(asked, "user", None, ids[0], at, {"source": "gemini"}),
-        Message(answer, "assistant", None, ids[1], at, {"source": "gemini"}),
+    said = (("user", asked), ("assistant", answer))
+    return [
+        Message(text, role, None, reading.stable(time, role, text), at, {"source": "gemini"})
+        for role, text in said
+        if text
     ]
-    return [message for message in said if message.text]
 
 
 def _of_page(file: File, reading: Reading) -> Iterator[list[Message]]:
