@@ -680,6 +680,23 @@ def test_a_table_whose_date_and_time_have_a_column_each(tmp_path: Path) -> None:
     assert told == ["2026-05-03 14:05:00+00:00", "2026-05-13 00:00:00+00:00"]
 
 
+@pytest.mark.parametrize(
+    ("day", "clock"),
+    [
+        ("2026-05-03", "2026-05-03T14:05:00Z"),
+        ("2026-05-03", "1777817100"),
+        ("03/05/2026", "03/05/2026 14:05"),
+        ("May 3, 2026", "May 3, 2026 2:05 PM"),
+        ("2026-05-03 14:05:00", "14:05:00"),
+        ("2026-05-03", "14:05:00.000000000"),
+    ],
+)
+def test_a_table_with_a_date_beside_times_that_hold_theirs_is_read(tmp_path: Path, day: str, clock: str) -> None:
+    table = f'date,time,sender,text\n"{day}","{clock}",Ann,Hi\n'
+    [session] = read(written(tmp_path / "chat.csv", table), dates="day-first", note=print)
+    assert [str(message.at) for message in session.messages] == ["2026-05-03 14:05:00+00:00"]
+
+
 def test_the_line_by_which_excel_names_the_separator_is_no_row(tmp_path: Path) -> None:
     table = "sep=;\r\nDate;Sender;Message\r\n2026-05-03 14:05;Ann;Hi, you\r\n"
     assert said(written(tmp_path / "chat.csv", table)) == [("Ann", "Hi, you")]

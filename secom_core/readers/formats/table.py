@@ -42,6 +42,8 @@ _PAIRS: Final = (
 _GIVEN: Final = ("input", "context")
 """What an instruction is about, in a column of its own."""
 _NUMERIC: Final = regex(r"(\d{1,2})([./-])(\d{1,2})[./-](\d{4}|\d\d)(?:,?\s+(.*))?")
+_WITH_DAY: Final = regex(r"\d{4}-\d|\d[./]\d{1,2}[./]\d|\s\d{4}\b|(?<![.,\d])\d{9}")
+"""What no time of day holds: a date, or seconds since 1970."""
 _LONGEST_CELL: Final = 50_000_000
 
 
@@ -187,13 +189,10 @@ def _message(
     if not text:
         reading.left_out["rows without words"] += 1
         return None
-    when = cell("at")
-    if cell("clock") not in (None, "") and not isinstance(when, datetime):
-        when = f"{when or ''} {cell('clock')}"
     if extra := [each for each in row.get(None) or () if each]:  # type: ignore[call-overload]
         reading.left_out["cells behind the last column"] += len(extra)
     try:
-        at = moment_of(when, order, reading)
+        at = moment_of(_joined(cell("at"), cell("clock")), order, reading)
     except ValueError as error:
         raise InvalidTranscript(f"line {number}: {error}") from error
     role, name = _ROLES.get(str(cell("role") or "").lower(), ""), str(cell("speaker") or "").strip()
@@ -207,6 +206,13 @@ def _message(
         return Message(text, role, name if name.lower() not in ROLES and name else None, **given)
     is_mine = not name and type_.lower() in _SENT
     return reading.person(name or str(cell("role") or "") or "Me" * is_mine, text, mine=is_mine, **given)
+
+
+def _joined(day: Any, clock: Any) -> Any:
+    """A day and a time of day, which have a column each, as one text; one of them alone where it holds both."""
+    if clock in (None, "") or ":" in str(day):
+        return day
+    return clock if _WITH_DAY.search(str(clock)) else f"{day or ''} {clock}"
 
 
 def moment_of(value: Any, order: DateOrder, reading: Reading) -> datetime | None:
