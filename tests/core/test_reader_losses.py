@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import time
 from datetime import timezone
 from pathlib import Path
 from typing import Any
@@ -606,6 +607,15 @@ def test_tools_of_open_webui_are_told_as_calls_and_not_as_marks(tmp_path: Path) 
         'Let me look.\n[calls weather({"city": "A > B"})]\n18 °C\nsunny\nIt is warm.\n'
         "```python\nprint(1 + 1)\n```\n2\n[calls look()]\nfound\nTwo."
     )
+
+
+def test_a_call_in_open_webui_whose_mark_is_full_of_letters_is_read_at_once(tmp_path: Path) -> None:
+    words = f'<details type="tool_calls" {"a" * 30_000}>\n</details>'
+    nodes = {"a": {"id": "a", "parentId": None, "role": "assistant", "content": f"{words}Hi"}}
+    chat = {"id": "w1", "title": "Chat", "chat": {"history": {"messages": nodes, "currentId": "a"}}}
+    path, began = written(tmp_path / "chat.json", json.dumps([chat])), time.perf_counter()
+    assert said(path) == [("assistant", "Hi")]
+    assert time.perf_counter() - began < 2
 
 
 # -- Messenger and Instagram -------------------------------------------------------------------------------------------

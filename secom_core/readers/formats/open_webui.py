@@ -21,7 +21,7 @@ _REASONING: Final = regex(r'<details type="reasoning"[^>]{0,500}>.*?</details>\s
 
 _CALL: Final = regex(r'<details type="(?:tool_calls|code_interpreter)"([^>]*)>(.*?)</details>\s*', re.S)
 """A call of a tool, with what it gave, or a piece of code that was run, in the text of an answer."""
-_FIELD: Final = regex(r'(\w+)="([^"]*)"')
+_FIELD: Final = regex(r'\b(\w+)="([^"]*)"')
 _SUMMARY: Final = regex(r"<summary>[^<]*</summary>")
 
 
