@@ -8,8 +8,8 @@ from typing import Final
 
 from ..protocols import Denoiser
 
-_MARK: Final = re.compile(r"^(→ \(.*\))$", re.MULTILINE)
-"""A line of `replacing.text_with_marks`."""
+_MARK: Final = re.compile(r"\n?^(→ \(.*\))$\n?", re.MULTILINE)
+"""A line of `replacing.text_with_marks`, with its breaks."""
 
 
 def denoised(denoiser: Denoiser, texts: Sequence[str], are_marked: Sequence[bool]) -> list[str]:

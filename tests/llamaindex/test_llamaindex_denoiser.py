@@ -202,6 +202,8 @@ def test_what_is_said_to_hold_no_more_stays_so() -> None:
         [found] = SecomRetriever(bank, ("ann",)).retrieve("What is our car?")
     [shorter] = LLMLinguaDenoiser(EveryOther())([found.node])
     assert shorter.get_content() == "user: car a Golf.\n→ (retracted on 2026-06-02)"
+    [same] = LLMLinguaDenoiser(Informativeness(rate=1))([found.node])
+    assert same.get_content() == found.node.get_content()
 
 
 def test_a_misspelt_argument_is_an_error() -> None:
