@@ -13,7 +13,7 @@ from ..text.terms import latin_language_of, terms
 _MOST: Final = 0.5
 """The share of a text's words from which on a turn may be what it rests on, where those that were named have none."""
 _NEARLY_ALL, _MORE = 0.75, 1.5
-"""The same where they have some, and how many times as many words of the text it has then."""
+"""The same of the turns before those that were named, where these have some, and how many times as many they have."""
 _JOINED: Final = 0.25
 """The least share of a part's words in a text that joins it to others."""
 SAID: Final = 0.25
@@ -25,9 +25,10 @@ _LETTERS: Final = 2_000
 
 
 def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: str) -> tuple[int, ...]:
-    """The turns that a text rests on: those that it names, or those that have its words where these have none or few.
+    """The turns that a text rests on: those that it names, or those that have its words where these have none.
 
-    A model that counts from 1 names the turn after the one that says so, which is often about the same matter.
+    A model that counts from 1 names the turn after the one that says so, which is often about the same matter: where
+    the turns before have nearly all of the words, and those that it names few, it rests on the former.
 
     Args:
         text: what a model wrote of the conversation.
@@ -51,11 +52,12 @@ def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: 
     other = language_of(text) != language_of(" ".join(turn.text for turn in window))
     if not other and len(set().union(*said)) < SAID * len(words):
         return ()
-    most, held = max(map(len, said)), len(set().union(*(said[place] for place in named)))
-    if held * _MORE <= most and most >= (_NEARLY_ALL if held else _MOST) * len(words):
-        return tuple(place for place, each in enumerate(said) if len(each) == most)
+    earlier = [place - 1 for place in named if place > 0]
+    held, before = (len(set().union(*(said[place] for place in places))) for places in (named, earlier))
     if held:
-        return tuple(named)
+        return tuple(earlier if before >= max(_MORE * held, _NEARLY_ALL * len(words)) else named)
+    if (most := max(map(len, said))) >= _MOST * len(words):
+        return tuple(place for place, each in enumerate(said) if len(each) == most)
     return tuple(named) if other and not words.issubset(terms(prompt)) else ()
 
 

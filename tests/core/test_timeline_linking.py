@@ -369,6 +369,12 @@ def test_an_event_that_names_the_turn_after_the_one_that_says_so_rests_on_that_o
     assert resting_on(text, named, talk, events_prompt([turn.text for turn in talk]).text) == kept
 
 
+def test_what_has_come_true_rests_on_the_turn_that_says_so_and_not_on_the_plan_long_before():
+    talk = as_turns(["I plan to move to Ghent with Tom in May.", "How is the cat?", "We have moved, all is done!"])
+    prompt = events_prompt([turn.text for turn in talk]).text
+    assert resting_on("The user has moved to Ghent with Tom.", [2], talk, prompt) == (2,)
+
+
 def test_what_the_conversation_does_not_say_is_asked_about_again_and_then_left_out():
     copied = '{"event": "Ann has found a flat near the harbour.", "exchanges": [0, 2]}'
     good = '{"event": "The kiln needs a thermocouple.", "exchanges": [0]}'
