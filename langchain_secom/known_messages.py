@@ -148,6 +148,8 @@ def new_messages(
     here = {message.id: message for message in words}
     told = list(zip(stored, _with_what_was_before(here.get(each.id, each) for each in stored), strict=True))
     resent = {known_by for message, (_, known_by) in told if message.id not in here}
+    # A page may show a tool's result that is the answer as the model's words, and send it back so.
+    resent |= {("assistant", each.text.strip()) for each in stored if each.role == "tool" and each.id not in here}
     again = {key for message, key in told if message.id in here}
     keys = zip(named[:start], _with_what_was_before(words[:start]), strict=True)
     known = [place for place, is_known in enumerate(_are_known(keys, ids, resent, again, ended)) if is_known]

@@ -1070,6 +1070,25 @@ async def test_an_answer_by_a_tool_is_kept_whole_and_stored_once(
     assert said(bank) == [["A poem, please.", *answered], ["Thank you.", *answered]]
 
 
+@both
+@pytest.mark.parametrize("tool_lines", ["brief", "omit"])
+async def test_a_result_that_is_the_answer_is_known_where_a_page_sends_it_as_the_models_words(
+    bank: MemoryBank, how: str, tool_lines: Any
+) -> None:
+    with ScriptedServer([Answer(tool_calls=(ToolCall("recite", {"poem": "Ghent"}),)), Answer("Gladly.")]) as server:
+        agent = create_agent(
+            HttpAgentModel(base_url=server.base_url),
+            [recite],
+            middleware=[SecomMiddleware(bank, scope=ANN, write="inline", tool_lines=tool_lines, on_error="raise")],
+        )
+        asked = user("A poem, please.")["messages"]
+        [state] = await run_agent(how, agent, {"messages": asked}, in_thread)
+        shown = AIMessage(state["messages"][-1].text)
+        await run_agent(how, agent, {"messages": [*asked, shown, *user("Thank you.")["messages"]]}, in_thread)
+    called = [] if tool_lines == "omit" else ['[calls recite({"poem": "Ghent"})]']
+    assert said(bank) == [["A poem, please.", *called, shown.text], ["Thank you.", "Gladly."]]
+
+
 @pytest.mark.slow
 def test_an_answer_that_waited_in_vain_is_remembered_each_time(bank: MemoryBank) -> None:
     asking = HumanInTheLoopMiddleware(interrupt_on={"weather": True})
