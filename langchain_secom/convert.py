@@ -113,7 +113,7 @@ def _converted(message: BaseMessage) -> Message:
     text = without_recalled(text_of(message))
     by_person = reviewers_words(message, text) if role == "tool" else None
     if role == "tool":
-        text = by_person or (text if _is_direct(message) else _result(text))
+        text = by_person or _result(text, str if _is_direct(message) else result)
     kept = str if STRUCTURED in message.response_metadata else shortened
     calls = (_call(call, kept=kept) for call in getattr(message, "tool_calls", ()))
     return Message(
@@ -248,11 +248,11 @@ def in_brief(message: Message) -> str:
     return _A_CALL.sub(lambda found: f"{found[1]}{shortened(found[2])}{found[3]}", message.text)
 
 
-def _result(text: str) -> str:
+def _result(text: str, kept: Callable[[str], str]) -> str:
     edited = edited_call(text)
     if edited is None:
-        return result(text)
-    return "\n".join(filter(None, [_call(edited[0], "a reviewer calls instead:"), shortened(edited[1])]))
+        return kept(text)
+    return "\n".join(filter(None, [_call(edited[0], "a reviewer calls instead:"), kept(edited[1])]))
 
 
 def _metadata(message: BaseMessage) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from langchain_secom import SecomMiddleware
-from langchain_secom.convert import to_message, to_messages
+from langchain_secom.convert import DIRECT, to_message, to_messages
 from langchain_secom.lineage import retract_thread
 from langchain_secom.messages import conversation_name
 from secom_core.bank import MemoryBank
@@ -1288,6 +1288,10 @@ def test_a_changed_call_stands_before_its_result() -> None:
     assert texts[1].startswith(f"{changed}\nrain and wind")
     assert "…" in texts[1]
     assert texts[1].endswith("and wind ")
+    call = AIMessage("", tool_calls=[{"name": "weather", "args": {}, "id": "call-1"}], response_metadata={DIRECT: True})
+    assert to_messages([call, ToolMessage(results[1], tool_call_id="call-1")])[1].text == (
+        f"{changed}\nrain {'and wind ' * 100}"
+    )
 
 
 def test_a_model_may_say_what_a_notice_says() -> None:
