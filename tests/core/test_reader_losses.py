@@ -554,6 +554,13 @@ def test_a_data_set_with_a_list_of_messages_called_conversation_is_read(tmp_path
     assert [str(each.at and each.at.isoformat()) for each in (asked, answered)] == [ASKED_AT, ASKED_AT]
 
 
+def test_a_parquet_file_of_sharegpt_may_begin_with_a_conversation_that_is_empty(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path, pieces = tmp_path / "train.parquet", [{"from": "human", "value": "Where is Damme?"}]
+    parquet.write_table(arrow.Table.from_pylist([{"conversations": []}, {"conversations": pieces}]), path)
+    assert said(path) == [("user", "Where is Damme?")]
+
+
 def test_role_content_messages_may_be_called_conversations(tmp_path: Path) -> None:
     path = written(tmp_path / "t.jsonl", json.dumps({"conversations": WILDCHAT["conversation"]}))
     assert said(path) == [("user", "Where is Damme?"), ("assistant", "Near Bruges.")]

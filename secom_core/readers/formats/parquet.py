@@ -36,12 +36,18 @@ def read(export: Export, files: list[File], reading: Reading) -> Iterator[Sessio
             continue
         rows = chain([first], rows)
         listed = list_in(first)
-        if listed and first[listed] and "from" in first[listed][0]:
+        if listed and _is_sharegpt(listed, first[listed]):
             yield from _sharegpt(rows, file, reading)
         elif listed:
             yield from sessions_of(rows, reading.session or file.stem, reading)
         else:
             yield from of_rows(rows, file, reading, reading.dates or "day-first")
+
+
+def _is_sharegpt(name: str, messages: list[Any]) -> bool:
+    """Whether messages are pieces with ``from``, as the first one shows; where there is none, their name does."""
+    opening = messages[0] if messages else None
+    return "from" in opening if isinstance(opening, Mapping) else name == "conversations"
 
 
 def _sharegpt(rows: Iterator[Mapping[str, Any]], file: File, reading: Reading) -> Iterator[Session]:
