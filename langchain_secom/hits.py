@@ -24,7 +24,7 @@ def to_hits(documents: Iterable[Document], bank: MemoryBank) -> list[Hit]:
     lost one. The memory of a hit holds the shown turns only, and its key is the document's text; what was shown in part
     is shown in the same part, and what holds no more is marked so. A memory that comes in several documents, such as
     the pieces of a splitter, is one hit, with what all of them show, in the place of the first. The numbers are the
-    documents', or from 1 on in their order where two of them have the same, as those of two retrievers do.
+    documents', or from 1 on in their order where two of them have the same, as those of two retrievers do, or one none.
 
     Raises:
         InvalidInput: a document that `to_document` did not make.
@@ -39,7 +39,7 @@ def to_hits(documents: Iterable[Document], bank: MemoryBank) -> list[Hit]:
             merged[hit.unit] = _merged(merged[hit.unit], hit) if hit.unit in merged else hit
     is_named = any(hit.is_named for hit in merged.values()) or len({hit.scope for hit in merged.values()}) > 1
     hits = [replace(hit, is_named=is_named) for hit in merged.values()]
-    return with_numbers(hits) if len({hit.number for hit in hits}) == len(hits) else numbered(hits)
+    return with_numbers(hits) if len({hit.number for hit in hits} - {0}) == len(hits) else numbered(hits)
 
 
 def numbered(hits: Iterable[Hit]) -> list[Hit]:

@@ -406,6 +406,9 @@ def test_documents_of_two_retrievers_become_hits_with_numbers_of_their_own(bank:
     found = [SecomRetriever(bank=bank, scope=scope, k=1).invoke("terrier") for scope in scopes]
     hits = to_hits([document for documents in found for document in documents], bank)
     assert [(hit.number, hit.scope) for hit in hits] == [(1, scopes[0]), (2, scopes[1])]
+    [document, *_] = found[0]
+    del document.metadata["number"]
+    assert [hit.number for hit in to_hits([document], bank)] == [1]
 
 
 def test_a_document_whose_turns_were_forgotten_becomes_no_hit(bank: MemoryBank) -> None:
