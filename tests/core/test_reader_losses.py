@@ -519,6 +519,13 @@ def test_the_lines_of_a_prompt_on_geminis_page_and_its_files_stay_apart(tmp_path
     assert said(path) == [("user", "Look:\n- one\n- two.\n[file: cat.png]"), ("assistant", "Gent.")]
 
 
+def test_files_that_the_user_lists_in_a_prompt_on_geminis_page_stay_its_words(tmp_path: Path) -> None:
+    asked = "Prompted\xa0Compare these 2 files:<br>- a.csv<br>- b.csv"
+    page = gemini_page("Gemini Apps", asked, "Apr 18, 2026, 5:38:51\u202fPM UTC", "Products:")
+    told = said(written(tmp_path / "MyActivity.html", page))
+    assert told == [("user", "Compare these 2 files:\n- a.csv\n- b.csv"), ("assistant", "Gent.")]
+
+
 def test_dates_of_geminis_page_that_cannot_be_read_are_refused_with_a_way_on(tmp_path: Path) -> None:
     page = gemini_page("Aplikácie Gemini", "Výzva: Kde bývam?", "18. 4. 2026 o 17:38:51 SELČ", "Produkty:")
     with pytest.raises(InvalidTranscript, match="its dates are written in a way that is not read; choose JSON"):

@@ -36,6 +36,7 @@ _STAMP: Final = regex(
 )
 _ATTACHED: Final = regex(r"-\s{1,3}(?P<name>\S.{0,200}\.\w{1,5})")
 """How a page names a file that came with a prompt; the line before the first one says how many there are."""
+_LINK: Final = regex(r">([^<>]{1,300})</a>")
 
 
 def looks_like(file: File) -> bool:
@@ -136,7 +137,7 @@ def _of_page(file: File, reading: Reading) -> Iterator[list[Message]]:
             undated += 1
             continue
         dated += 1
-        asked, files = _without_files(lines[:place])
+        asked, files = _without_files(lines[:place], cell)
         answer = "\n".join(lines[place + 1 :])
         if pair := _pair("\n".join(asked), files, answer, at.isoformat(), reading, known):
             yield pair
@@ -158,10 +159,10 @@ def _lines(cell: str) -> list[str]:
     return lines["header-cell" in cell : next(footers, len(lines))]
 
 
-def _without_files(lines: Sequence[str]) -> tuple[Sequence[str], list[str]]:
-    """The lines of a prompt, and the files that are named at its end, below a line that counts them."""
-    first = len(lines)
-    while first > 1 and _ATTACHED.fullmatch(lines[first - 1]):
+def _without_files(lines: Sequence[str], cell: str) -> tuple[Sequence[str], list[str]]:
+    """The lines of a prompt, and the files that are linked at its end, below a line that counts them."""
+    linked, first = {words_of(each) for each in _LINK.findall(cell)}, len(lines)
+    while first > 1 and (found := _ATTACHED.fullmatch(lines[first - 1])) and found["name"] in linked:
         first -= 1
     files = [line.lstrip("- ") for line in lines[first:]]
     if not files or not regex(rf"\D{{0,40}}{len(files)}\D{{0,40}}").fullmatch(lines[first - 1]):
