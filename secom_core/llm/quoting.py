@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Final
-from xml.sax.saxutils import unescape
 
 from ..text.patterns import regex
 from ..text.terms import count_tokens
@@ -41,7 +40,7 @@ def quoted(text: str) -> str:
 
 def unquoted(text: str) -> str:
     """What a model copied out of a prompt as it was said: it writes ``R&amp;D`` as `quoted` showed it."""
-    return unescape(text)
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def shortened(text: str, tokens: int) -> str:
