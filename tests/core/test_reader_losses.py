@@ -724,6 +724,8 @@ def test_a_table_with_a_date_beside_times_that_hold_theirs_is_read(tmp_path: Pat
 def test_the_line_by_which_excel_names_the_separator_is_no_row(tmp_path: Path) -> None:
     table = "sep=;\r\nDate;Sender;Message\r\n2026-05-03 14:05;Ann;Hi, you\r\n"
     assert said(written(tmp_path / "chat.csv", table)) == [("Ann", "Hi, you")]
+    with pytest.raises(InvalidTranscript, match="line 4: no time can be read from 'soon'"):
+        said(written(tmp_path / "chat.csv", f"{table}soon;Bob;Yo\r\n"))
 
 
 def test_words_that_a_comma_without_quotes_moves_behind_the_last_column_are_counted(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from difflib import get_close_matches
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any, Final
 
 from ...conversation import Message, Session
@@ -114,7 +114,7 @@ def of_rows(
     if first is None:
         return
     columns = _columns(list(first), reading)
-    placed = _numbered(first, given)
+    placed = enumerate(chain([first], given), start=3 if _says_delimiter(file) else 2)
     if "answer" in columns:
         yield grouped(reading.session or file.stem, _pairs(placed, columns))
         return
@@ -126,11 +126,6 @@ def of_rows(
         yield from by_day(reading.session or file.stem, (message for _, message in said if message))
     else:
         yield grouped(reading.session or file.stem, [message for _, message in said if message])
-
-
-def _numbered(first: Mapping[str, Any], rest: Iterator[Mapping[str, Any]]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    yield 2, first
-    yield from enumerate(rest, start=3)
 
 
 def _columns(names: Sequence[Any], reading: Reading) -> dict[str, str]:
