@@ -22,7 +22,7 @@ from ..text.non_answers import is_refusal
 from ..text.pasted import without_pasted
 from ..text.terms import count_tokens, sentences, terms
 from .attribution import attributed, without_example
-from .grounding import resting_on
+from .grounding import counted_from_0, resting_on
 
 Identity: TypeAlias = tuple[str, str, tuple[int, ...]]
 """Speaker, text, and the indices of the turns."""
@@ -186,6 +186,7 @@ def _grounded(read: Callable[..., Texts], question: Question, reply: str) -> Tex
         texts, error = cast("Texts", found.kept or []), found
     prompt = question.asked(complaint=None).text
     window, speaker = question.window, question.speaker
+    texts = counted_from_0(texts, window)
     said = [(without_example(text, window, prompt, speaker), named) for text, named in texts]
     rests = [(text, () if is_refusal(text) else resting_on(text, named, window, prompt)) for text, named in said]
     kept = [(attributed(text, [window[place] for place in places]), places) for text, places in rests if places]

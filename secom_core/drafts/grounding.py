@@ -5,15 +5,20 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final
 
 from ..conversation import Turn
+from ..llm.replies import Texts
 from ..text.terms import latin_language_of, terms
 
 _MOST: Final = 0.5
 """The share of a text's words from which on a turn may be what it rests on, where those that were named have none."""
 _NEARLY_ALL, _MORE = 0.75, 1.5
-"""The same of the turns before those that were named, where these have some, and how many times as many they have."""
+"""The share of a text's words that the turns before those that it names have where a model counts from 1, and how many
+times as many as these have."""
+_OFTEN: Final = 2
+"""Of how many texts that is so at least, and of how many times as many as it is not."""
 _JOINED: Final = 0.25
 """The least share of a part's words in a text that joins it to others."""
 SAID: Final = 0.25
@@ -27,9 +32,6 @@ _LETTERS: Final = 2_000
 def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: str) -> tuple[int, ...]:
     """The turns that a text rests on: those that it names, or those that have its words where these have none.
 
-    A model that counts from 1 names the turn after the one that says so, which is often about the same matter: where
-    the turns before have nearly all of the words, and those that it names few, it rests on the former.
-
     Args:
         text: what a model wrote of the conversation.
         named: the places in ``window`` that it named.
@@ -41,8 +43,7 @@ def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: 
         than a quarter of them. Of a text that is an example in the prompt, the turns that have all its words. Where the
         text is in another language than the conversation, the named ones, unless all its words are the prompt's own.
     """
-    names = {term for turn in window for name in turn.speakers for term in terms(name)}
-    phrase = [term for term in terms(text) if term not in names]
+    phrase = _phrase(text, window)
     words = set(phrase)
     if len(phrase) > 1 and stands_in(phrase, terms(prompt.rpartition(_BEGINS)[0])):
         return tuple(place for place, turn in enumerate(window) if words <= {*terms(turn.text)})
@@ -52,13 +53,43 @@ def resting_on(text: str, named: Sequence[int], window: Sequence[Turn], prompt: 
     other = language_of(text) != language_of(" ".join(turn.text for turn in window))
     if not other and len(set().union(*said)) < SAID * len(words):
         return ()
-    earlier = [place - 1 for place in named if place > 0]
-    held, before = (len(set().union(*(said[place] for place in places))) for places in (named, earlier))
-    if held:
-        return tuple(earlier if before >= max(_MORE * held, _NEARLY_ALL * len(words)) else named)
+    if any(said[place] for place in named):
+        return tuple(named)
     if (most := max(map(len, said))) >= _MOST * len(words):
         return tuple(place for place, each in enumerate(said) if len(each) == most)
     return tuple(named) if other and not words.issubset(terms(prompt)) else ()
+
+
+def counted_from_0(texts: Texts, window: Sequence[Turn]) -> Texts:
+    """Texts with the turns that each names counted from 0, where the model counted from 1, as small ones often do.
+
+    So it has where several of the texts are said by the turns before those that they name, in nearly all of their
+    words, and few are by these turns themselves. One text tells nothing: what has come true may be said in other words
+    than the plan, in the turn before, was.
+
+    Args:
+        texts: what a model wrote of the conversation, each with the places in ``window`` that it named.
+        window: the turns that it was shown.
+    """
+    said = [set(terms(turn.text)) for turn in window]
+    earlier = [tuple(place - 1 for place in named if place > 0) for _, named in texts]
+    late = kept = 0
+    for (text, named), before in zip(texts, earlier, strict=True):
+        words = set(_phrase(text, window))
+        held, more = (
+            len(words.intersection(chain.from_iterable(said[place] for place in places))) for places in (named, before)
+        )
+        late += more >= max(_MORE * held, _NEARLY_ALL * len(words), 1)
+        kept += held > more
+    if late < _OFTEN or late <= _OFTEN * kept:
+        return texts
+    return [(text, before or tuple(named)) for (text, named), before in zip(texts, earlier, strict=True)]
+
+
+def _phrase(text: str, window: Sequence[Turn]) -> list[str]:
+    """The terms of a text, without the names of who speaks."""
+    names = {term for turn in window for name in turn.speakers for term in terms(name)}
+    return [term for term in terms(text) if term not in names]
 
 
 def stands_in(phrase: Sequence[str], text: Sequence[str]) -> bool:

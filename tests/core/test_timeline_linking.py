@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Turn, as_turns, group_messages
 from secom_core.drafts.extraction import segment_drafts
-from secom_core.drafts.grounding import joins, resting_on
+from secom_core.drafts.grounding import counted_from_0, joins, resting_on
 from secom_core.errors import ContextTooLong, DegradedWarning
 from secom_core.llm.flow import Prompt, run
 from secom_core.llm.limits import room
@@ -353,26 +354,40 @@ def test_an_event_rests_on_a_turn_that_has_a_word_of_it(text, named, kept):
     assert resting_on(text, named, TALK, events_prompt([""]).text) == (kept or ())
 
 
+KILN = [
+    "I ordered a blue kiln from Porto for the workshop.",
+    "The kiln weighs ninety kilos, it comes by lorry.",
+    "Otto wants to learn the cello, he is nine.",
+    "Thank you!",
+]
+KILN_SAID = [Message(text, "", "Ann", id=str(place)) for place, text in enumerate(KILN)]
+
+
 @pytest.mark.parametrize(
-    ("text", "named", "kept"),
+    ("texts", "places"),
     [
-        ("Ann ordered a blue kiln from Porto for the workshop.", [1], (0,)),  # counted from 1
-        ("The kiln from Porto weighs ninety kilos.", [1], (1,)),
-        ("The kiln for the workshop comes on Friday, by lorry.", [1], (1,)),  # the first one says a part of it
-        ("Ann's new oven comes to the workshop by lorry.", [1], (1,)),  # in words of its own
-        ("A blue kiln from Porto comes by lorry.", [0, 1], (0, 1)),
+        # counted from 1
+        ({"Ann ordered a blue kiln from Porto.": 1, "The kiln weighs ninety kilos.": 2}, [0, 1]),
+        ({"Ann ordered a kiln from Porto.": 1, "It weighs ninety kilos.": 2, "The oven is big.": 3}, [0, 1, 2]),
+        # one text tells nothing, nor do as many that are right
+        ({"Ann ordered a blue kiln from Porto.": 1}, [1]),
+        ({"Ann ordered a kiln from Porto.": 1, "It weighs ninety kilos.": 2, "Otto is nine.": 2}, [1, 2, 2]),
+        # in words of its own, or in those of both
+        ({"Ann's new oven comes to the workshop.": 1, "Otto wants to learn the cello.": 2}, [1, 2]),
+        ({"The kiln for the workshop comes by lorry.": 1, "Kilos of kiln come by lorry to Otto.": 2}, [1, 2]),
     ],
 )
-def test_an_event_that_names_the_turn_after_the_one_that_says_so_rests_on_that_one(text, named, kept):
-    said = ["I ordered a blue kiln from Porto for the workshop.", "The kiln weighs ninety kilos, it comes by lorry."]
-    talk = as_turns([*said, "Thank you!"])
-    assert resting_on(text, named, talk, events_prompt([turn.text for turn in talk]).text) == kept
+def test_a_model_that_counts_from_1_is_read_so(texts, places):
+    said = [(text, (named,)) for text, named in texts.items()]
+    assert counted_from_0(said, as_turns(KILN)) == [(text, (place,)) for text, place in zip(texts, places, strict=True)]
 
 
-def test_what_has_come_true_rests_on_the_turn_that_says_so_and_not_on_the_plan_long_before():
-    talk = as_turns(["I plan to move to Ghent with Tom in May.", "How is the cat?", "We have moved, all is done!"])
-    prompt = events_prompt([turn.text for turn in talk]).text
-    assert resting_on("The user has moved to Ghent with Tom.", [2], talk, prompt) == (2,)
+def test_events_of_a_model_that_counts_from_1_rest_on_the_turns_that_say_so():
+    events = [("Ann ordered a blue kiln from Porto.", 1), ("The kiln weighs ninety kilos.", 2)]
+    reply = "\n".join(json.dumps({"event": text, "exchanges": [named]}) for text, named in events)
+    with MemoryBank.open(model=ScriptedModel(f"<events>\n{reply}\n</events>"), timelines=True) as bank:
+        bank.remember(("ann",), KILN_SAID, session="s", close=True)
+        assert [each.turn_ids for each in bank.timelines.events(("ann",))] == [("0",), ("1",)]
 
 
 def test_what_the_conversation_does_not_say_is_asked_about_again_and_then_left_out():
