@@ -120,7 +120,8 @@ def joins(text: str, parts: Sequence[str], *, names: Iterable[str] = ()) -> bool
 def tells_of(text: str, events: Sequence[str], besides: str = "") -> bool:
     """Whether a text has a word of one of the events, or is in another language than all of them.
 
-    One word of what it was given, such as a name, is too little where it is less than a quarter of the text's.
+    A single word of what it was given that stands there as a name does, with a capital letter, is too little where it
+    is less than a quarter of the text's.
 
     Args:
         text: what a model made of them.
@@ -132,9 +133,14 @@ def tells_of(text: str, events: Sequence[str], besides: str = "") -> bool:
     others = words.difference(terms(besides))
     telling = others if 2 * len(others) > len(words) else words
     told = set(terms(text))
-    given = len(told & words.union(terms(besides)))
-    is_said = not telling.isdisjoint(told) and (given > 1 or given >= SAID * len(told))
-    return is_said or language_of(text) not in map(language_of, events)
+    shared = told & words.union(terms(besides))
+    is_enough = len(shared) > 1 or len(shared) >= SAID * len(told) or not shared.isdisjoint(_no_names(events))
+    return (is_enough and not telling.isdisjoint(told)) or language_of(text) not in map(language_of, events)
+
+
+def _no_names(texts: Iterable[str]) -> set[str]:
+    """The terms of the words without a capital letter."""
+    return {term for text in texts for term in terms(" ".join(each for each in text.split() if not each[:1].isupper()))}
 
 
 def language_of(text: str) -> tuple[str, str]:

@@ -388,5 +388,6 @@ def test_a_bare_list_of_items_with_a_handoff_is_read_as_messages(tmp_path: Path)
     notes: list[str] = []
     path = examples.write(tmp_path, {"items.json": LIVEKIT["items"]}) / "items.json"
     [session] = read(path, note=notes.append)
-    assert [each.text for each in session.messages] == ["Um book.", "", "Sure, a"]
-    assert notes == [f"{path}: left out: calls of tools, their results and reasoning (3)"]
+    assert [each.text for each in session.messages] == ["Um book.", "Sure, a"]
+    left_out = "calls of tools, their results and reasoning (3), messages without words (1)"
+    assert notes == [f"{path}: left out: {left_out}"]

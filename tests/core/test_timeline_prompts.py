@@ -215,6 +215,11 @@ def test_one_that_says_the_dialogue_again_is_refused(said):
         read_refinement(f"<notes>{said}</notes>", OAK, "Which oak did Ann order?")
 
 
+def test_one_that_has_a_single_word_of_the_timeline_is_read_where_that_is_no_name():
+    said = "A heavy slab of stone came in the place of oak, which stained within a month."
+    assert read_refinement(f"<notes>{said}</notes>", LINE, "Which?") == said
+
+
 @pytest.mark.parametrize("dialogue", ["Which worktop?", "Did Ann want oak, or take quartz in March for her kitchen?"])
 def test_one_that_answers_in_words_of_the_dialogue_is_read(dialogue):
     """Where the dialogue has most words of the events, they count."""

@@ -380,7 +380,8 @@ def test_a_topic_is_a_document_with_its_summary_and_leads_back_to_all_its_turns(
             document = by_id[hit.memory.id]
             lines = document.page_content.splitlines()
             days = [line for line in lines if re.fullmatch(r"\d{4}-\d\d-\d\d \w{3}", line)]
-            assert [line for line in lines if line not in days] == f"{hit.memory.summary}\n{hit.text}".splitlines()
+            # No model has written the summary: it is of lines of the turns, which stand there once.
+            assert [line for line in lines if line not in days] == hit.text.splitlines()
             assert len(days) == len({turn.at.date() for turn in hit.turns if turn.at}) - 1
             assert document.metadata["summary"] == hit.memory.summary
             assert document.metadata["sessions"] == list(dict.fromkeys(turn.session for turn in hit.turns))
