@@ -53,6 +53,9 @@ _STRONG: Final = 0.5
 _REPLY: Final = 3
 """Which part of the budget the answer to a question takes at most, where that is the best find."""
 
+_BEST: Final = 12
+"""Of how many finds is shown what takes them back, beside those that answer by all appearances."""
+
 _FAINT: Final = 0.02
 """What is less relevant does not answer."""
 
@@ -98,7 +101,7 @@ class Finds:
         scope: whose.
         before: what a rule has found.
         strong: what answers the query by all appearances.
-        rest: what else was said in the same turns.
+        rest: what takes back what is shown first, and what else was said in the turns of ``strong``.
         others: what else was found.
         near: what the user said next after what answers the query by all appearances, and the answer to the best of
             them, where it is a question.
@@ -241,7 +244,11 @@ def _finds(
     after: Iterable[Candidate] = index.besides(found) if not full else ()
     before += _instructions(index, without, budget)[:places] if not options.only_relevant else []
     strong, others, faint = _by_strength(found)
-    rest = () if options.only_relevant else [one for one in index.rest_of(strong, found) if one.turn.id not in without]
+    rest: list[Candidate] = []
+    if not options.only_relevant:
+        standing = [each for each in others[_BEST:] if each.kind == "standing"]
+        beside = index.rest_of(strong, before, others[:_BEST], standing)
+        rest = [one for one in beside if one.turn.id not in without]
     near: list[Candidate] = []
     if faint and not options.only_relevant:
         near = _wanted(index.besides(strong, of=said_next), without, budget)

@@ -308,19 +308,19 @@ class ScopeIndex:
         firsts = zip(found[:narrow], map(self._table.passage, pool[best[:narrow]].tolist()), strict=True)
         return [*(with_narrower(*each, worth, search.item) for each in firsts), *found[narrow:]]
 
-    def rest_of(self, strong: Sequence[Candidate], known: Sequence[Candidate]) -> Iterator[Candidate]:
-        """What takes back what these passages say, and what else was said in their turns, where that is not long.
+    def rest_of(self, strong: Sequence[Candidate], *shown: Sequence[Candidate]) -> Iterator[Candidate]:
+        """What takes back what is shown, and what else was said in the turns of passages, where that is not long.
 
         Args:
-            strong: passages, best first.
-            known: what was found.
+            strong: turns and passages, best first.
+            shown: what else is shown first.
         """
-        table = self._table
-        heads = dict.fromkeys(table.turn_rows.get(each.turn.id)[0] for each in strong if each.passage)
-        short = (head for head in heads if table.turn_tokens[head] <= LONG)
-        rows = chain(taken_back(table, heads), *map(table.rows_from, short))
-        least = min((each.score for each in known), default=0.0) - 1
-        return self._shown((Besides(row, "surrounding") for row in rows), strong, score=least)
+        first = {each.turn.id: self._table.turn_rows.get(each.turn.id)[0] for each in chain(strong, *shown)}
+        heads = dict.fromkeys(first[each.turn.id] for each in strong if each.passage)
+        rest = (self._table.rows_from(head) for head in heads if self._table.turn_tokens[head] <= LONG)
+        rows = chain(taken_back(self._table, first.values()), *rest)
+        least = min((each.score for each in chain(strong, *shown)), default=0.0)
+        return self._shown((Besides(row, "surrounding") for row in rows), strong, score=least - 1)
 
     def besides(self, found: Sequence[Candidate], *, of: Beside = besides) -> Iterator[Candidate]:
         """What may be shown where what was found leaves room, in order: its surroundings, then the latest turns.

@@ -193,7 +193,7 @@ def taken_back(table: PassageTable, heads: Iterable[int]) -> list[int]:
         following = table.at(np.array(list(heads), dtype=np.int64)).following.tolist()
         rows = [row for row in following if row >= 0 and table.latest[row] and table.kind[row] != REPLY]
         table.read(rows)
-        heads = [row for row in rows if takes_back(table.passage(row).text)]
+        heads = [row for row in rows if table.tokens[row] <= _SHORT and takes_back(table.passage(row).text)]
         found += heads
     return found
 
@@ -289,7 +289,7 @@ def _halving(size: int) -> list[int]:
 
 
 def said_next(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
-    """What the user said next after each of the best finds, where that is short.
+    """What the user said next after each of the best finds, where that is short, and what takes that back in turn.
 
     Args:
         table: the passages.
@@ -299,7 +299,9 @@ def said_next(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
     beside = around(table, finds)[:, 4] if len(finds) else finds
     following = [row for row in beside.tolist() if row >= 0 and table.latest[row] and table.kind[row] == SAID_BY_USER]
     table.read(following)
-    yield from (Besides(row, "surrounding") for row in following if table.tokens[row] <= _SHORT)
+    for row in following:
+        if table.tokens[row] <= _SHORT:
+            yield from (Besides(each, "surrounding") for each in (row, *taken_back(table, [row])))
 
 
 def answered(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:

@@ -278,6 +278,63 @@ def test_what_takes_back_a_find_comes_with_it(budget: int) -> None:
         assert talk[1] not in shown.text, "the prompt has it already"
 
 
+EVERYDAY = (
+    "I made soup with leeks and a little cream tonight.",
+    "The hairdresser moved my appointment twice.",
+    "I have an appointment at the bank about the mortgage.",
+    "The dentist two streets away closed.",
+    "My sister likes her new job.",
+)
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        (["My dentist appointment is on Wednesday.", "Sorry, I meant Thursday."], "When is my dentist appointment?"),
+        (["Please always answer in German.", "No wait, in English please."], "What could I cook?"),
+        (["I live in Ghent.", "Oops, Bruges I mean."], "What do you know about me?"),
+        (["I live in Ghent.", "Oops, Bruges I mean."], "What could I cook?"),
+        (["I work as a nurse.", "Correction: as a midwife."], "What is my job?"),
+    ],
+    ids=["short", "instruction", "of the user", "fact", "job"],
+)
+@pytest.mark.parametrize("budget", [150, 300, 1000])
+def test_what_takes_back_comes_with_what_is_short_or_stands(told: list[str], question: str, budget: int) -> None:
+    with MemoryBank.open(token_counter=count_tokens) as bank:
+        for day in range(60):
+            words = told if day == 20 else [f"{EVERYDAY[day % 5]} That was on day {day}."]
+            said = [each for one in words for each in (("user", one), ("assistant", "Thanks for telling me. " * 5))]
+            bank.remember(SCOPE, said, session=f"s{day}", at=AT + timedelta(days=day), close=True)
+        found = bank.recall(SCOPE, question, token_budget=budget).text
+        assert all(words in found for words in told)
+
+
+@pytest.mark.parametrize("budget", [300, 600])
+def test_what_takes_back_comes_with_what_the_user_said_after_a_find(budget: int) -> None:
+    with MemoryBank.open(token_counter=count_tokens) as bank:
+        talk = ["The grinder makes a terrible noise.", "I'd take the workshop.", "Actually no, send me the burrs."]
+        for place in range(40):
+            words = talk[place - 20] if 20 <= place < 23 else f"Tell me about the {THINGS[place % 12]}, part {place}."
+            said = [("user", words), ("assistant", "".join(sentence(place * 9 + each) for each in range(20)))]
+            bank.remember(SCOPE, said, session="talk", at=AT + timedelta(minutes=place))
+        found = bank.recall(SCOPE, "What did I choose for the grinder?", token_budget=budget).text
+        assert talk[2] in found or talk[1] not in found
+
+
+def test_a_long_answer_to_a_question_takes_nothing_back() -> None:
+    told = ["I live in Ghent.", "No, I sold it. " + " ".join(sentence(each) for each in range(6))]
+    with MemoryBank.open(token_counter=count_tokens) as bank:
+        for place, words in enumerate(told):
+            said = [("user", words), ("assistant", "Did you keep the boat?")]
+            bank.remember(SCOPE, said, session="talk", at=AT + timedelta(minutes=place))
+        for day in range(1, 20):
+            said = [("user", f"{EVERYDAY[day % 5]} That was on day {day}."), ("assistant", "I see.")]
+            bank.remember(SCOPE, said, session=f"s{day}", at=AT + timedelta(days=day), close=True)
+        found = bank.recall(SCOPE, "What do you know about me?", token_budget=200).text
+        assert "Ghent" in found
+        assert "I sold it" not in found
+
+
 def test_a_turn_of_another_day_is_shown_with_its_date() -> None:
     with MemoryBank.open(token_counter=count_tokens) as bank:
         for day, words in (
