@@ -158,7 +158,8 @@ def _kind(
         speaks_of_it = score >= _SHARE * _size(newer, frozenset())
         return "ended" if ends and share >= _HALF and speaks_of_it else None
     if "corrected" in newer.cues:
-        return "corrected"
+        is_apart = share < _HALF and are_apart(older, newer, pair[0].sort, share)
+        return "corrected" if named or not is_apart else None
     # Other units are often of other things, such as the timeouts of two servers.
     if measure_alike(*pair) and are_apart(older, newer, pair[0].sort, share):
         return None

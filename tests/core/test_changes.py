@@ -304,6 +304,23 @@ def test_who_goes_on_takes_nothing_back(bank: MemoryBank, older: str, newer: str
 @pytest.mark.parametrize(
     ("older", "newer"),
     [
+        (
+            "My dress: found one at Rosalie's for 1,390, ivory, needs shortening.",
+            "We changed our mind about the honeymoon: we go to Puglia, Sami found a masseria in Ostuni.",
+        ),
+        ("My bike: bought one at Wheeler's, red.", "I was wrong about the plans, Ines bought a saddle in Porto."),
+    ],
+)
+def test_a_correction_about_something_else_that_has_a_verb_in_common_corrects_nothing(
+    bank: MemoryBank, older: str, newer: str
+) -> None:
+    everyday = [f"We {verb} the garden with Tom." for verb in ("watered", "raked", "sowed", "measured")]
+    assert talk(bank, older, *everyday, newer) == []
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
         ("Our rent is 900 euros.", "It went up to 950."),
         ("My dentist appointment is on Tuesday.", "It was moved to Thursday."),
         ("I take 5 mg of ramipril.", "She raised it to 10 mg."),
