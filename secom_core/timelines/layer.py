@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import count
+from itertools import count, islice
 from typing import Any, ClassVar, Final
 
 from sqlalchemy import Connection
@@ -33,7 +33,7 @@ from .linking import Associate, Linked, dialogues, link_by_model, link_by_rule
 from .options import TimelineOptions
 from .records import Event, Link, Timeline
 from .refinement import refine
-from .retrieval import timelines
+from .retrieval import is_told, timelines
 from .section import timeline_section
 from .store import EVENTS, LAYER, EventRow, TimelineStore, drop_events
 from .tables import event_turns, events, links
@@ -123,11 +123,21 @@ class TimelineLayer(DraftLayer[EventIndex]):
         return list(section.items) if section is not None else []
 
     def _found(
-        self, scope: Sequence[str], query: str, vector: Vectors | None, *, k: int, n: int, seed: int = 0
+        self,
+        scope: Sequence[str],
+        query: str,
+        vector: Vectors | None,
+        *,
+        k: int,
+        n: int,
+        seed: int = 0,
+        exclude: Collection[str] = (),
     ) -> list[Timeline]:
         with self._state(scope, retry_vectors=vector is not None) as state:
-            hits = state.texts.search(query, vector, k) if query.strip() else []
-            return timelines(state.graph, [each for each, _ in hits], n=n, seed=seed)
+            graph, most = state.graph, len(state.graph) if exclude else k
+            found = [each for each, _ in state.texts.search(query, vector, most)] if query.strip() else []
+            hits = list(islice((each for each in found if not is_told(graph.event(each), exclude)), k))
+            return timelines(graph, hits, n=n, seed=seed, exclude=exclude)
 
     def _refined(self, found: list[Timeline], query: str, context: Sequence[Message]) -> list[Timeline]:
         """The timelines as the language model writes them for the dialogue, where there is one."""
@@ -150,12 +160,12 @@ class TimelineLayer(DraftLayer[EventIndex]):
     # -- the seam of layers ---------------------------------------------------------------------------------------
 
     def section(self, request: Request) -> Section | None:
-        """Timelines around what the query finds.
+        """Timelines around what the query finds, without what the prompt holds already.
 
         They are rewritten for the dialogue that it belongs to where the options and a language model say so.
         """
         query, k, n = request.whole or request.query, self.options.hits, self.options.per_hit
-        found = self._found(request.scope, query, request.vector, k=k, n=n)
+        found = self._found(request.scope, query, request.vector, k=k, n=n, exclude=request.exclude)
         if self.options.refined:
             found = self._refined(found, request.query, request.context)
         return timeline_section(LAYER, found, request.token_budget, self.options.share, request.counter)

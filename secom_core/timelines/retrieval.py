@@ -13,14 +13,14 @@ the component's oldest wherever eq. 10 gives anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from random import Random
 
 from ..errors import InvalidInput
 from .graph import DIGITS, MemoryGraph
-from .records import Timeline
+from .records import Event, Timeline
 
 Path = tuple[int, ...]
 _Steps = Callable[[int], list[tuple[int, Decimal]]]
@@ -53,20 +53,35 @@ def sample_paths(graph: MemoryGraph, event_id: int, n: int, rng: Random) -> list
     return list(drawn)
 
 
-def timelines(graph: MemoryGraph, hits: Sequence[int], *, n: int = 1, seed: int = 0) -> list[Timeline]:
+def timelines(
+    graph: MemoryGraph, hits: Sequence[int], *, n: int = 1, seed: int = 0, exclude: Collection[str] = ()
+) -> list[Timeline]:
     """The timelines of all hits, those of the best hit first; one that two hits share is given once.
 
     Args:
         graph: the scope's graph.
-        hits: the events that the query found, best first (``M_re``, the top ``k``).
+        hits: the events that the query found, best first (``M_re``, the top ``k``), none of them told by ``exclude``.
         n: how many timelines a hit, at most; 1 in the paper (footnote 6).
         seed: what the draw depends on, together with the hit: a hit's timelines are the same whatever else was found.
+        exclude: ids of turns that are in the prompt already: a timeline neither begins nor ends with events of theirs
+            alone.
     """
-    found: dict[Path, list[int]] = {}
+    found: dict[Path, dict[int, None]] = {}
     for hit in dict.fromkeys(hits):
         for path in sample_paths(graph, hit, n, Random(f"{seed}:{hit}")):
-            found.setdefault(path, []).append(hit)
+            found.setdefault(_between(graph, path, exclude), {})[hit] = None
     return [_timeline(graph, path, tuple(of)) for path, of in found.items()]
+
+
+def is_told(event: Event, exclude: Collection[str]) -> bool:
+    """Whether these turns are all that an event rests on."""
+    return bool(exclude) and all(turn_id in exclude for turn_id in event.turn_ids)
+
+
+def _between(graph: MemoryGraph, path: Path, exclude: Collection[str]) -> Path:
+    """The path from the first to the last of its events that these turns alone do not tell."""
+    places = [place for place, each in enumerate(path) if not is_told(graph.event(each), exclude)]
+    return path[places[0] : places[-1] + 1]
 
 
 def _timeline(graph: MemoryGraph, path: Path, hits: tuple[int, ...]) -> Timeline:

@@ -324,6 +324,25 @@ def test_a_model_that_says_the_question_again_does_not_take_the_place_of_events(
 
 
 @pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()])
+def test_what_the_prompt_holds_already_is_no_timeline(embedder):
+    model = ScriptedModel(of_the_kitchen)
+    ask = "Which kitchen worktop was it? The quartz one?"
+    with MemoryBank.open(model=model, embedder=embedder, timelines=TimelineOptions(refined=False, hits=1)) as bank:
+        for session, wood in [("1", "oak"), ("2", "quartz")]:
+            said = [{"role": "user", "content": f"I took a kitchen worktop of {wood}.", "id": wood}]
+            bank.remember(MARA, said, session=session, close=True)
+
+        def found(*exclude: str) -> list[tuple[str, ...]]:
+            recall = bank.recall(MARA, ask, token_budget=900, layers=["timelines"], exclude=exclude)
+            return [line.turn_ids for line in recall.items("timelines")]
+
+        assert found() == [("oak", "quartz")]
+        assert found("quartz") == [("oak",)], "another event is found in its place, and leads to nothing that is new"
+        assert found("oak") == [("quartz",)]
+        assert found("oak", "quartz") == []
+
+
+@pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()])
 def test_a_follow_up_finds_timelines_and_they_are_rewritten_for_the_whole_dialogue(embedder):
     model = ScriptedModel(of_the_kitchen)
     context = [
