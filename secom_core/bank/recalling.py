@@ -32,7 +32,7 @@ from .marking import block_of, marked_finds, within_share
 from .parts import Parts
 from .records import StandingStatement
 from .scope_cache import ScopeCache
-from .searched import Finds, SearchedScope, finds_in, is_faint, pinned_in, together, whole
+from .searched import Finds, SearchedScope, finds_in, is_faint, pinned_in, together, whole, with_relevance_of
 from .standing import Standing, tables_of, with_rows, without_history
 
 if TYPE_CHECKING:
@@ -129,6 +129,8 @@ class Recalling:
                 asks = asked.asks or scopes[0][0] == ITEMS
                 found = [[each for each in finds if asks and not is_faint(each)] for finds in found]
             units = next((made for each in layers if (made := each.units(request, found[0])) is not None), None)
+            if units is not None:
+                units = with_relevance_of(found[0], units, request, asks=asked.asks)
             ranking = None
             if len(scopes) == 1:
                 found[0], ranking = self._ranked(searched[0], found[0], vector, units)
@@ -321,7 +323,7 @@ class Recalling:
         self, searched: SearchedScope, candidates: list[Candidate], vector: Vectors | None, units: Units | None
     ) -> tuple[list[Candidate], Ranking | None]:
         """What is packed: turns, or the units of a layer in their place, as the bank's ranker has them."""
-        found = _with_relevance_of(candidates, units.candidates) if units is not None else candidates
+        found = units.candidates if units is not None else candidates
         ranker = self.layers.ranker
         if ranker is None:
             return found, None
@@ -351,17 +353,6 @@ def _sureness(searched: SearchedScope, asked: Asked, *found: Candidate) -> float
         return 0.0
     chances = [each.relevance for each in found if each.kind == "relevant"]
     return confidence(chances, searched.index.indexes.words.known(asked.telling))
-
-
-def _with_relevance_of(turns: Sequence[Candidate], units: Sequence[Candidate]) -> list[Candidate]:
-    """The units of a layer, each as relevant as the most relevant of its turns."""
-    of_turn: dict[str, float] = {}
-    for each in turns:
-        of_turn[each.turn.id] = max(each.relevance, of_turn.get(each.turn.id, 0.0))
-    return [
-        replace(unit, relevance=max((of_turn.get(turn.id, 0.0) for turn in unit.memory.turns), default=0.0))
-        for unit in units
-    ]
 
 
 @staged("layers")

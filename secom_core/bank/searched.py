@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from ..context import MOST_TOKENS
 from ..conversation import Scope
 from ..filters import Joined
-from ..layers import Layer
+from ..layers import Layer, Request, Units
 from ..memory import RecallOptions
 from ..ranking import Candidate, ScopeIndex
 from ..ranking.last_times import last_times
@@ -316,6 +316,29 @@ def _by_strength(candidates: Iterable[Candidate]) -> tuple[list[Candidate], list
 def is_faint(candidate: Candidate) -> bool:
     """Whether a candidate does not answer the query."""
     return candidate.kind == "standing" or candidate.relevance < _FAINT
+
+
+def with_relevance_of(turns: Sequence[Candidate], units: Units, request: Request, *, asks: bool) -> Units:
+    """The units of a layer, each as relevant as the most relevant of its turns.
+
+    Where only what answers is wanted, those that do not are left out: to a vector everything has some likeness.
+
+    Args:
+        turns: what was found in the scope.
+        units: what the layer has found.
+        request: the recall.
+        asks: whether the query asks anything of the memory.
+    """
+    of_turn: dict[str, float] = {}
+    for each in turns:
+        of_turn[each.turn.id] = max(each.relevance, of_turn.get(each.turn.id, 0.0))
+    relevance = [
+        max((of_turn.get(turn.id, 0.0) for turn in unit.memory.turns), default=0.0) for unit in units.candidates
+    ]
+    found = [replace(unit, relevance=each) for unit, each in zip(units.candidates, relevance, strict=True)]
+    if request.only_relevant:
+        found = [each for each in found if asks and (request.vector is None or not is_faint(each))]
+    return replace(units, candidates=found)
 
 
 def _wanted(candidates: Iterable[Candidate], exclude: Collection[str], budget: int | None) -> list[Candidate]:

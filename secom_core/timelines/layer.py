@@ -24,6 +24,7 @@ from ..protocols import Vectors
 from ..readers import MessageLike
 from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
+from ..text.small_talk import asks_nothing
 from ..times import EPOCH
 from . import look
 from .dialogue import dialogue_of, leant_on, said_before
@@ -164,6 +165,8 @@ class TimelineLayer(DraftLayer[EventIndex]):
 
         They are rewritten for the dialogue that it belongs to where the options and a language model say so.
         """
+        if request.only_relevant and asks_nothing(request.query):
+            return None
         query, k, n = request.whole or request.query, self.options.hits, self.options.per_hit
         found = self._found(request.scope, query, request.vector, k=k, n=n, exclude=request.exclude)
         if self.options.refined:

@@ -343,6 +343,17 @@ def test_what_the_prompt_holds_already_is_no_timeline(embedder):
 
 
 @pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()])
+def test_thanks_find_no_timelines_where_only_what_answers_is_wanted(embedder):
+    model = ScriptedModel(of_the_kitchen)
+    with MemoryBank.open(model=model, embedder=embedder, timelines=True) as bank:
+        bank.remember(MARA, [("user", "I want a kitchen worktop of oak.")], session="1", close=True)
+        asked = len(model.requests)
+        recall = bank.recall(MARA, "Thanks!", layers=["timelines"], only_relevant=True)
+        assert (recall.text, len(model.requests)) == ("", asked), "nothing is rewritten for thanks"
+        assert bank.recall(MARA, "Which worktop?", layers=["timelines"], only_relevant=True).items("timelines")
+
+
+@pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()])
 def test_a_follow_up_finds_timelines_and_they_are_rewritten_for_the_whole_dialogue(embedder):
     model = ScriptedModel(of_the_kitchen)
     context = [

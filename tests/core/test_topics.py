@@ -327,6 +327,19 @@ def test_the_summary_is_the_key_and_the_turns_are_the_value():
         assert not found("boathouse", exclude={"0-0-Ida", "1-1-Ida", "2-0-Ida"}).hits
 
 
+@pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()])
+def test_what_does_not_answer_is_left_out_where_only_what_answers_is_wanted(embedder):
+    with club(embedder=embedder) as bank:
+        for day, lines in enumerate(ROOF):
+            keep(bank, day, *lines)
+        keep(bank, 3, ("Ida", "Thanks, good idea! A chess club meets there."))
+        found = partial(bank.recall, CLUB, layers=["topics"], token_budget=500)
+        assert len(found("Thanks!").hits) == len(found("Where is the boathouse roof?").hits) == 3
+        assert found("Thanks!", only_relevant=True).text == ""
+        [hit] = found("Where is the boathouse roof?", only_relevant=True).hits
+        assert hit.turn_ids == ("0-0-Ida", "1-1-Ida", "2-0-Ida")
+
+
 @pytest.mark.usefixtures("each_store")
 def test_where_no_word_is_shared_the_latest_topics_are_shown(tmp_path):
     path = tmp_path / "bank.db"
