@@ -265,7 +265,11 @@ OTHERS: Final[Mapping[str, Table]] = {
         published={"": published.RMM_2},
     ),
     "rmm-6": Table(
-        "RMM", "Table 6; Figures 5, 6", "what the reranker learns", state="not here", about="see `benchmarks.learning`"
+        "RMM",
+        "Table 6; Figures 5, 6",
+        "how many are retrieved and chosen; a retriever trained beforehand; what the reranker learns",
+        state="not here",
+        about="LongMemEval is not here, and no retriever is trained; for the reranker, see `benchmarks.learning`",
     ),
     "rmm-3": Table(
         "RMM",

@@ -70,7 +70,7 @@ class _Words:
 
 
 class LLMLingua2:
-    """Denoises by LLMLingua-2 (Pan et al., ACL Findings 2024), as SeCom does (section 2.3, rate 0.75).
+    """Denoises by LLMLingua-2 (Pan et al., ACL Findings 2024), as SeCom does (section 2.3; rate 0.75, section 3).
 
     It keeps the same words as ``compress_prompt`` of the package ``llmlingua`` (0.2.2), one text a call, but loads
     the model at first use, runs all texts in one pass of batches sorted by length, and leaves the random generators
