@@ -16,7 +16,7 @@ from ..llm.flow import Procedure, Prompt
 from ..llm.quoting import shortened
 from ..llm.replies import Texts
 from ..llm.retry import Ask, all_asked_twice
-from ..llm.windows import day_of, window_texts, within
+from ..llm.windows import days_of, window_texts, within
 from ..memory import Memory
 from ..text.non_answers import is_refusal
 from ..text.pasted import without_pasted
@@ -79,7 +79,7 @@ class Question:
     Args:
         window: the turns; the reply names them by their numbers, from 0.
         tokens: the most tokens of conversation in it, estimated; long turns lose their middle.
-        ask: writes the prompt about the texts of turns and their day.
+        ask: writes the prompt about the texts of turns and their days.
         what: what is asked for, for the warning.
         speaker: whom it is about; empty where that does not matter.
         halvings: how often it may yet be halved where its reply is cut off.
@@ -95,7 +95,7 @@ class Question:
     @property
     def asked(self) -> Ask:
         """What writes the prompt."""
-        return partial(self.ask, window_texts(self.window, self.tokens), date=day_of(self.window))
+        return partial(self.ask, window_texts(self.window, self.tokens), days=days_of(self.window))
 
     def smaller(self, error: object) -> list[Question]:
         """The same in two halves, where it was too much for the model; nothing where it cannot be made smaller.

@@ -43,15 +43,40 @@ def window_texts(window: Sequence[Turn], max_tokens: int) -> list[str]:
     return [shortened(quoted(turn.text), max_tokens // 4) for turn in window]
 
 
-def numbered(texts: Sequence[str]) -> str:
-    """The texts of turns as exchanges with their numbers, from 0; a model names them by these."""
-    return "\n\n".join(f"[Exchange {number}]: {text or '(nothing)'}" for number, text in enumerate(texts))
+def numbered(texts: Sequence[str], days: Sequence[str] = ()) -> str:
+    """The texts of turns as exchanges with their numbers, from 0; a model names them by these.
+
+    Args:
+        texts: those of the turns.
+        days: the days that begin with them, as `days_of` gives them; each stands above its first exchange.
+    """
+    above = [f"({day})\n" if day else "" for day in days] or [""] * len(texts)
+    rows = enumerate(zip(above, texts, strict=True))
+    return "\n\n".join(f"{day}[Exchange {number}]: {text or '(nothing)'}" for number, (day, text) in rows)
 
 
-def day_of(window: Sequence[Turn]) -> str:
-    """The day of the first turn in words, for "yesterday" and "next week"; empty where it has no time."""
-    at = window[0].at
-    return f"{at:%A, %d %B %Y}" if at else ""
+def days_of(window: Sequence[Turn]) -> list[str]:
+    """For each turn, its day in words where one begins with it, else nothing; for "yesterday" and "next week"."""
+    days, day = list[str](), ""
+    for turn in window:
+        before, day = day, f"{turn.at:%A, %d %B %Y}" if turn.at else day
+        days.append(day if day != before else "")
+    return days
+
+
+def dated(texts: Sequence[str], days: Sequence[str]) -> tuple[str, str]:
+    """What a question says of when a conversation took place, and its exchanges as `numbered` writes them.
+
+    Args:
+        texts: those of its turns.
+        days: the days that begin with them, as `days_of` gives them.
+    """
+    told = [day for day in days if day]
+    if not told:
+        return "", numbered(texts)
+    is_one = told == list(days[:1])
+    when = f"It took place on {told[0]}" if is_one else "Where a day begins, a line says which"
+    return f" {when}; write dates out instead of saying “yesterday”.", numbered(texts, () if is_one else days)
 
 
 def within(memories: Sequence[Memory], window: Sequence[Turn]) -> list[Memory]:

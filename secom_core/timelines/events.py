@@ -20,7 +20,7 @@ from ..llm.records import blocks_of
 from ..llm.replies import RecordForm, Texts
 from ..llm.reply import cut_off
 from ..llm.schemas import NUMBERS, TEXT, records_of
-from ..llm.windows import numbered, windows
+from ..llm.windows import dated, windows
 from ..memory import Memory
 from ..text.patterns import regex
 
@@ -70,7 +70,7 @@ def events_prompt(
     texts: Sequence[str],
     *,
     speaker: str = "Ann",
-    date: str = "",
+    days: Sequence[str] = (),
     language: str = "",
     complaint: str | None = None,
 ) -> Prompt:
@@ -79,14 +79,14 @@ def events_prompt(
     Args:
         texts: its exchanges, quoted, in order.
         speaker: the name of somebody who speaks in it, for the example.
-        date: when it took place, for "yesterday" and "next week".
+        days: the days that begin with them, for "yesterday" and "next week" (`secom_core.llm.windows.days_of`).
         language: what it is in, where that is not English (`secom_core.drafts.language`).
         complaint: what was wrong with an earlier reply.
     """
-    when = f" It took place on {date}; write dates out instead of saying “yesterday”." if date else ""
+    when, exchanges = dated(texts, days)
     text = _TEXTS.part(
         "task",
-        exchanges=numbered(texts),
+        exchanges=exchanges,
         count=len(texts),
         last=len(texts) - 1,
         speaker=json.dumps(quoted(speaker), ensure_ascii=False)[1:-1],

@@ -16,7 +16,7 @@ from ..llm.records import records_in
 from ..llm.replies import CUT_OFF, RecordForm, Texts
 from ..llm.reply import cut_off
 from ..llm.schemas import NUMBER, NUMBERS, TEXT, one_of, records_of
-from ..llm.windows import numbered
+from ..llm.windows import dated
 from ..text.patterns import regex
 from ..text.terms import count_tokens
 
@@ -42,7 +42,7 @@ _MOST_CHARACTERS: Final = 200_000
 
 
 def topics_prompt(
-    texts: Sequence[str], *, speaker: str, date: str = "", language: str = "", complaint: str | None = None
+    texts: Sequence[str], *, speaker: str, days: Sequence[str] = (), language: str = "", complaint: str | None = None
 ) -> Prompt:
     """Ask what a conversation says about one speaker (D.1.1).
 
@@ -52,11 +52,11 @@ def topics_prompt(
     Args:
         texts: its exchanges, quoted, in order.
         speaker: who it is asked about; empty where nobody is named.
-        date: when it took place, for "yesterday" and "next week".
+        days: the days that begin with them, for "yesterday" and "next week" (`secom_core.llm.windows.days_of`).
         language: what it is in, where that is not English (`secom_core.drafts.language`).
         complaint: what was wrong with an earlier reply.
     """
-    when = f" It took place on {date}; write dates out instead of saying “yesterday”." if date else ""
+    when, exchanges = dated(texts, days)
     name = _one_line(speaker) or "whoever speaks"
     text = _TEXTS.part(
         "task",
@@ -64,7 +64,7 @@ def topics_prompt(
         count=len(texts),
         last=len(texts) - 1,
         date=when,
-        exchanges=numbered(texts),
+        exchanges=exchanges,
     )
     text += _TEXTS.part("language", language=language) if language else ""
     return _TEXTS.prompt(text, "topics", complaint=complaint, schema=_SCHEMA)

@@ -342,6 +342,31 @@ def test_what_the_prompt_holds_already_is_no_timeline(embedder):
         assert found("oak", "quartz") == []
 
 
+@pytest.mark.parametrize("layer", ["timelines", "topics"])
+def test_a_session_of_several_days_is_shown_to_the_model_with_each_of_them(layer):
+    model = ScriptedModel("<events></events> NO_TRAIT")
+    with MemoryBank.open(model=model, **{layer: True}) as bank:
+        said = [
+            Message(text, at=NEW_YEAR + timedelta(days=day, hours=hour))
+            for day, hour, text in [
+                (0, 9, "It rained."),
+                (0, 18, "It still rains."),
+                (9, 9, "Yesterday I moved to Ghent."),
+            ]
+        ]
+        bank.remember(MARA, said, session="1", close=True)
+    shown = model.requests[0].text.rpartition("<conversation>")[2].split("</conversation>")[0]
+    assert [line for line in shown.splitlines() if line] == [
+        "(Wednesday, 01 January 2025)",
+        "[Exchange 0]: user: It rained.",
+        "[Exchange 1]: user: It still rains.",
+        "(Friday, 10 January 2025)",
+        "[Exchange 2]: user: Yesterday I moved to Ghent.",
+    ]
+    assert "took place on" not in model.requests[0].text
+    assert "Where a day begins, a line says which; write dates out" in model.requests[0].text
+
+
 @pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()])
 def test_thanks_find_no_timelines_where_only_what_answers_is_wanted(embedder):
     model = ScriptedModel(of_the_kitchen)

@@ -82,9 +82,16 @@ def test_other_replies_about_events_are_refused_with_the_reason(reply, reason):
 
 
 def test_the_question_about_events_shows_exchanges_dates_and_complaints():
-    prompt = events_prompt(["Hi", ""], speaker='An"n', date="Monday, 6 May 2024", complaint="there is no exchange 9")
+    days = ["Monday, 6 May 2024", ""]
+    prompt = events_prompt(["Hi", ""], speaker='An"n', days=days, complaint="there is no exchange 9")
     assert '("An\\"n …")' in prompt.text
-    for part in ("[Exchange 0]: Hi", "[Exchange 1]: (nothing)", "from 0 to 1", "Monday, 6 May", "no exchange 9"):
+    for part in (
+        "[Exchange 0]: Hi",
+        "[Exchange 1]: (nothing)",
+        "from 0 to 1",
+        "took place on Monday, 6 May",
+        "no exchange 9",
+    ):
         assert part in prompt.text
     assert prompt.purpose == "events"
 

@@ -108,7 +108,7 @@ def test_a_reference_outside_is_asked_for_once_more_with_what_was_wrong():
 
 
 def test_the_question_numbers_the_exchanges_and_names_one_speaker():
-    prompt = topics_prompt(["Ann: hi", ""], speaker="Ann", date="Friday, 03 May 2024")
+    prompt = topics_prompt(["Ann: hi", ""], speaker="Ann", days=["Friday, 03 May 2024", ""])
     assert "[Exchange 0]: Ann: hi\n\n[Exchange 1]: (nothing)" in prompt.text
     assert "numbered from 0 to 1" in prompt.text
     assert "Friday, 03 May 2024" in prompt.text
