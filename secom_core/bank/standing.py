@@ -219,9 +219,9 @@ def _in_its_place(
 
 
 def _still_holding(candidate: Candidate) -> list[Candidate]:
-    """A candidate, or what of it still holds where a part of it does not."""
+    """A candidate, or what of it still holds where a part of it does not; a topic, which has other turns, as it is."""
     gone = replacements_of(candidate)
-    if not gone:
+    if not gone or candidate.memory.summary:
         return [candidate]
     shown = [candidate.passage] if candidate.passage is not None else _messages_of(candidate.turn)
     left = [part for each in shown for part in holding(each, gone)]

@@ -180,6 +180,12 @@ class PackTopics(_BudgetPacker):
     def __init__(self, worth: Mapping[str, float]) -> None:
         self._worth = worth
 
+    def pack(
+        self, candidates: Sequence[Candidate], *, token_budget: int | None, k: int | None, counter: TokenCounter
+    ) -> list[Hit]:
+        """As any packer; what holds in the place of something else comes once, with the topic that tells of it."""
+        return super().pack(_with_their_topics(candidates), token_budget=token_budget, k=k, counter=counter)
+
     def _choose(self, candidates: Sequence[Candidate], k: int | None, room: Room) -> list[Hit]:
         chosen: list[Hit] = []
         for hit in _whole(candidates)[:k]:
@@ -197,12 +203,24 @@ class PackTopics(_BudgetPacker):
         if fits(hit):
             return hit
         part: Hit | None = None
-        best = sorted(hit.turns, key=lambda turn: -self._worth.get(turn.id, -math.inf))[:_TRIED]
+        newer = {each.newer for found in hit.replaced.values() for each in found}
+        by_worth = sorted(hit.turns, key=lambda turn: -self._worth.get(turn.id, -math.inf))
+        best = sorted(by_worth, key=lambda turn: turn.id not in newer)[:_TRIED]
         for turn in best:
             ids = {turn.id, *(part.turn_ids if part is not None else ())}
             grown = replace(hit, turns=tuple(each for each in hit.turns if each.id in ids))
             part = grown if fits(grown) else part
         return part or excerpted(hit, best[0], fits)
+
+
+def _with_their_topics(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates, each behind what is to be shown before it: that as the topic, or what is left of a segment."""
+    unit_of: dict[str, Candidate] = {}
+    for each in sorted(candidates, key=lambda each: not each.memory.summary):
+        for turn in each.memory.turns:
+            unit_of.setdefault(turn.id, each)
+    every = chain.from_iterable((*each.newer, each) for each in candidates)
+    return [replace(each if each.memory.summary else unit_of.get(each.turn.id, each), newer=()) for each in every]
 
 
 def _best_in_order(candidates: Sequence[Candidate], k: int | None, room: Room) -> list[Hit]:

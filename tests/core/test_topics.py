@@ -340,6 +340,23 @@ def test_what_does_not_answer_is_left_out_where_only_what_answers_is_wanted(embe
         assert hit.turn_ids == ("0-0-Ida", "1-1-Ida", "2-0-Ida")
 
 
+@pytest.mark.parametrize("merging", [True, False])
+@pytest.mark.parametrize("room", [{"k": 5}, {"token_budget": 400}])
+@pytest.mark.parametrize("history", [True, False])
+def test_what_holds_now_comes_with_its_topic_and_not_once_more_alone(history, room, merging):
+    model = ScriptedModel(lambda request: answer(request, shared=1 if merging else 99))
+    with club(model=model, changes=True) as bank:
+        keep(bank, 0, ("Ida", "I live in Ghent, in a flat near the station."))
+        keep(bank, 1, ("Ida", "My flat in Ghent has a leaking roof."))
+        keep(bank, 2, ("Ida", "I moved: I now live in Bruges, no longer in Ghent."))
+        recall = bank.recall(CLUB, "Does Ida live in Ghent?", layers=["topics"], history=history, **room)
+        assert len(recall.hits) == (1 if merging else 3 if history else 2)
+        shown = [turn_id for hit in recall.hits for turn_id in hit.turn_ids]
+        assert sorted(shown) == (["0-0-Ida"] if history else []) + ["1-0-Ida", "2-0-Ida"]
+        assert all(hit.memory.summary for hit in recall.hits), "a topic each"
+        assert ("replaced on 2025-01-03" in recall.text) == history
+
+
 @pytest.mark.usefixtures("each_store")
 def test_where_no_word_is_shared_the_latest_topics_are_shown(tmp_path):
     path = tmp_path / "bank.db"
