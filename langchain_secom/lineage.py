@@ -14,9 +14,11 @@ from datetime import datetime, timezone
 from typing import Final, Literal
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.answers import ANSWER_WAITS_S
 from secom_core.conversation import OF_CORRECTIONS, Message, Scope, Turn
 from secom_core.corrections import Mark
 from secom_core.errors import InvalidInput
+from secom_core.stores.database import waiting_at_most
 
 from .known_messages import TAIL
 from .messages import CONVERSATION, place_of
@@ -112,7 +114,9 @@ def follow(bank: MemoryBank, scope: Scope, session: str, lineage: Lineage, how: 
     Returns:
         How many messages were retracted.
     """
-    latest = bank.turns(scope, session, last=1)
+    # Somebody waits for the run; where another program has the tables to itself, reading waits for it too.
+    with waiting_at_most(ANSWER_WAITS_S):
+        latest = bank.turns(scope, session, last=1)
     ids = lineage.ids
     if not latest or lineage.is_followed(latest[-1]):
         return 0

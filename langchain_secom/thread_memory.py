@@ -19,7 +19,8 @@ from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
 from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon
 from secom_core.bank.unwritten import is_forgotten
 from secom_core.conversation import Message
-from secom_core.errors import MissingExtra, SecomError, StoreError
+from secom_core.errors import MissingExtra, SecomError, StoreError, StoreLocked
+from secom_core.stores.reasons import ConnectionLost
 from secom_core.times import present
 
 from .agent_turn import OWNERS, REMEMBERED, AgentTurn, is_subagent, owner_of
@@ -210,8 +211,21 @@ class ThreadMemory:
         Where the whole scope was forgotten since the run began, nothing of it is remembered.
         """
         open_turns(self.bank).forget(turn.scope, turn.session)
-        new = [] if self._was_forgotten(turn) else self._new(turn, messages, _said_at)
+        new = [] if self._was_forgotten(turn) else self._new_or_of_turn(turn, messages)
         return not new or remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session) is not None
+
+    def _new_or_of_turn(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> list[Message]:
+        """The thread's new messages; those of the turn where the store cannot be read, as what is stored has its id."""
+        try:
+            return self._new(turn, messages, _said_at)
+        except (StoreLocked, ConnectionLost):
+            thread = turn.seen.with_replaced(messages)
+            begins = next((place for place, each in enumerate(thread) if each.id == turn.began_id), None)
+            # Which messages within another graph are others', only the store tells.
+            if begins is None or turn.inner:
+                raise
+        # Those of earlier turns are for the next run to find.
+        return named_messages(thread[begins:], turn.session, turn.reading(self.options), turn.ended)
 
     def _new(
         self,

@@ -9,12 +9,13 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, make_url
+from sqlalchemy import Engine, NullPool, create_engine, make_url
+from sqlalchemy.exc import DBAPIError
 
 from secom_core.stores.opening import open_store
 
@@ -110,6 +111,15 @@ class PostgresServer:
         open_store(self._url(name, "postgresql")).close()
         self._banks[name] = self._admin(name)
         return name
+
+    @contextmanager
+    def tables_taken(self, url: str) -> Iterator[None]:
+        """Another program has a bank's tables to itself, as VACUUM FULL does, for five seconds at most."""
+        engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"), poolclass=NullPool)
+        with suppress(DBAPIError), engine.connect() as other:
+            other.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout TO '5s'")
+            other.exec_driver_sql("LOCK TABLE messages, sessions, scopes IN ACCESS EXCLUSIVE MODE")
+            yield
 
     def dump(self, url: str) -> str:
         """All of a database as SQL, by the server's own ``pg_dump``."""

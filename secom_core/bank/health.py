@@ -41,9 +41,10 @@ def health_of(store: SqlStore, inside: Components, writers: Collection[WriterHea
 def _read(store: SqlStore) -> tuple[int | None, int | None, str | None]:
     """The schema's version, how many sessions are not derived, and what was wrong."""
     try:
-        with waiting_at_most(_WAIT_S), store.transaction(write=False) as connection:
-            schema = version_of(connection)
-        return schema, store.count_underived(), None
+        with waiting_at_most(_WAIT_S):
+            with store.transaction(write=False) as connection:
+                schema = version_of(connection)
+            return schema, store.count_underived(), None
     except StoreError as error:
         return None, None, str(error)
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
 from ..conversation import Message, Scope
 from ..errors import DuplicateId, StoreError
+from ..stores.database import waiting_at_most
 from ..times import present
 from .bank import MemoryBank
+
+_LOOK_S: Final = 0.2
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +34,10 @@ class Unwritten:
 
 
 def epoch_of(bank: MemoryBank, scope: Scope) -> tuple[int, int] | None:
-    """The scope's epoch; nothing where it has none, or cannot be read."""
+    """The scope's epoch; nothing where it has none, or cannot be read soon: somebody waits for the answer."""
     try:
-        return bank.storage.epoch(scope)
+        with waiting_at_most(_LOOK_S):
+            return bank.storage.epoch(scope)
     except StoreError:
         return None
 

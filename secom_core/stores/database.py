@@ -27,7 +27,7 @@ from .outgrown import outgrown
 from .places import has_room, shown_url
 from .reasons import LOCK_TIMEOUT, Contended, kind_of
 from .rows import scope_key
-from .transactions import BUSY_MS, Asked, Begin, begun, connected, wait_at_most
+from .transactions import BUSY_MS, Asked, Begin, begun, connected
 
 _TRIES: Final = 8
 _EMPTY_LOG: Final = "PRAGMA wal_checkpoint(TRUNCATE)"
@@ -50,7 +50,7 @@ _until: ContextVar[float] = ContextVar("until", default=math.inf)
 
 @contextmanager
 def waiting_at_most(seconds: float) -> Iterator[None]:
-    """In this block, writes wait for others so many seconds at most, together; then they raise `StoreLocked`."""
+    """In this block, calls wait for others so many seconds at most, together; then they raise `StoreLocked`."""
     token = _until.set(min(_until.get(), time.monotonic() + seconds))
     try:
         yield
@@ -239,9 +239,7 @@ class Database:
         """What ``read`` makes of the rows of one statement, as the driver gives them; see `glance`."""
         try:
             with self._calls, self._usable, closing(connected(self._engine.raw_connection)) as pooled:
-                if self.is_sqlite:
-                    wait_at_most(pooled.driver_connection, pooled.info, max(0.0, self._until() - time.monotonic()))
-                return read(found_at_once(pooled, self._engine.dialect, statement, values))
+                return read(found_at_once(pooled, self._engine.dialect, statement, values, self._until()))
         except (SQLAlchemyError, self._driver_error, ValueError, TypeError):
             # The transaction below waits, has a connection that was not lost, or says what is wrong.
             pass
@@ -273,7 +271,7 @@ class Database:
                 yield
             return
         if not self._writers.acquire(timeout=min(max(0.0, until - time.monotonic()), TIMEOUT_MAX)):
-            raise self._locked(until, here=True)
+            raise self._locked(until, "written", here=True)
         try:
             yield
         finally:
@@ -289,16 +287,16 @@ class Database:
         locked = self.is_sqlite and isinstance(original, self._driver_error) and "locked" in str(original)
         state = getattr(original, "sqlstate", None)
         if locked or (state == LOCK_TIMEOUT and time.monotonic() >= until):
-            return self._locked(until)
+            return self._locked(until, "written" if is_write else "read")
         newer = outgrown(self._engine, self.schema, error, self._place)
         operational = None if self.is_sqlite else self._engine.dialect.loaded_dbapi.OperationalError
         kind = kind_of(original, operational, is_sure, is_write)
         return newer or kind(f"the store at {self._place} {self.cipher.reason(error)}")
 
-    def _locked(self, until: float, *, here: bool = False) -> StoreLocked:
-        """Why nothing was written until then, and what helps; ``here``: a thread of this process holds the lock."""
+    def _locked(self, until: float, done: str, *, here: bool = False) -> StoreLocked:
+        """Why nothing was ``done`` until then, and what helps; ``here``: a thread of this process holds the lock."""
         writer = "thread of this process" if here else "writer"
-        what = f"the store at {self._place} is locked by another {writer}, and nothing was written"
+        what = f"the store at {self._place} is locked by another {writer}, and nothing was {done}"
         if _until.get() <= until < math.inf:
             return StoreLocked(f"{what}; this call waits no longer for it, try again when that one has written")
         end = "let it end" if here else "end what holds it, such as a transaction that another program left open"

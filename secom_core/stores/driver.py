@@ -17,10 +17,12 @@ from sqlalchemy import Connection, Dialect, Insert, PoolProxiedConnection, Selec
 from sqlalchemy.sql.dml import Delete
 
 from .glances import as_given
-from .transactions import leave_if_lost
+from .transactions import leave_if_lost, left_until, lock_timeout, wait_at_most
 
 _STATEMENTS: Final = 256
 """How many compiled statements are kept; the project has a few dozen."""
+
+_WAIT: Final = "SELECT set_config('lock_timeout', %s, true)"
 
 # A name after a colon, and no cast.
 _NAMED: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)")
@@ -65,7 +67,9 @@ class _Compiled:
         return [self.found[place](value) if place in self.found else value for place, value in enumerate(row)]
 
 
-def found_at_once(pooled: PoolProxiedConnection, dialect: Dialect, statement: str, values: Parameters) -> Any:
+def found_at_once(
+    pooled: PoolProxiedConnection, dialect: Dialect, statement: str, values: Parameters, until: float
+) -> Any:
     """The rows of a statement in SQL outside of any transaction, as the driver gives them.
 
     Args:
@@ -73,10 +77,20 @@ def found_at_once(pooled: PoolProxiedConnection, dialect: Dialect, statement: st
         dialect: what it speaks.
         statement: see `glance_in`.
         values: of its parameters.
+        until: when, of the monotonic clock, it waits for others no longer; infinite leaves it to the database.
     """
     driver: Any = pooled.driver_connection
+    wait = left_until(until)
     try:
-        return driver.execute(statement if dialect.name == "sqlite" else _by_name(statement), values)
+        if dialect.name == "sqlite":
+            wait_at_most(driver, pooled.info, wait or 0.0)
+            return driver.execute(statement, values)
+        if wait is None:
+            return driver.execute(_by_name(statement), values)
+        # Both are sent at once, and are one transaction: no setting is left to whoever has the connection next.
+        with driver.pipeline():
+            driver.execute(_WAIT, (str(lock_timeout(wait)),))
+            return driver.execute(_by_name(statement), values)
     finally:
         if getattr(driver, "closed", False):
             pooled.invalidate()

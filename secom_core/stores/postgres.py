@@ -11,7 +11,7 @@ from sqlalchemy.exc import ArgumentError
 from ..errors import InvalidInput, MissingExtra, StoreError
 from .places import is_postgres, shown_url
 from .sql import SqlStore
-from .transactions import Asked
+from .transactions import Asked, lock_timeout
 
 _FIRST: Final = "SELECT set_config('client_encoding', 'UTF8', false), pg_backend_pid()"
 _FORM: Final = "postgresql://user:password@host:5432/database"
@@ -39,8 +39,8 @@ def open_postgres(url: str, *, pool_size: int = _POOL, busy_timeout: float | Non
     Args:
         url: such as ``postgresql://user:password@host:5432/database``, with libpq's parameters after ``?``.
         pool_size: how many connections this process opens at most; calls beyond wait for one.
-        busy_timeout: how many seconds a writer waits for another one; as long as the server's ``lock_timeout`` says
-            unless given.
+        busy_timeout: how many seconds a call waits for others; as long as the server's ``lock_timeout`` says unless
+            given.
 
     Raises:
         InvalidInput: the URL cannot be read.
@@ -164,16 +164,15 @@ def _begin(connection: Connection, asked: Asked) -> None:
 
 
 def _beginning(asked: Asked) -> Iterator[str]:
-    if not asked.write:
-        yield "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-        return
     # Whoever reads in order to write waits below for who is writing, and then reads what that one wrote.
-    yield "BEGIN ISOLATION LEVEL READ COMMITTED"
-    yield _DURABLE if asked.durable else "SET LOCAL synchronous_commit TO off"
+    yield f"BEGIN ISOLATION LEVEL {'READ COMMITTED' if asked.write else 'REPEATABLE READ READ ONLY'}"
     wait = asked.wait
     if wait is not None:
-        # 0 would be to wait for ever.
-        yield f"SET LOCAL lock_timeout TO {max(1, int(wait * 1000))}"
+        # Those that only read wait too: for who has a whole table to itself, as VACUUM FULL and ALTER TABLE do.
+        yield f"SET LOCAL lock_timeout TO {lock_timeout(wait)}"
+    if not asked.write:
+        return
+    yield _DURABLE if asked.durable else "SET LOCAL synchronous_commit TO off"
     if asked.scope is None:
         yield _STORE_LOCK
     elif isinstance(asked.scope, str):

@@ -24,6 +24,16 @@ _MOST_LOST: Final = 100
 """After so many connections that were lost when they were taken from the pool, something else is wrong."""
 
 
+def left_until(until: float) -> float | None:
+    """How many seconds are left until then, of the monotonic clock; nothing where there is no end."""
+    return None if until == math.inf else max(0.0, until - time.monotonic())
+
+
+def lock_timeout(seconds: float) -> int:
+    """So many seconds as PostgreSQL's ``lock_timeout``, in milliseconds, of which 0 would be to wait for ever."""
+    return max(1, math.ceil(seconds * 1000))
+
+
 class Asked(NamedTuple):
     """What is asked of a transaction.
 
@@ -44,7 +54,7 @@ class Asked(NamedTuple):
     @property
     def wait(self) -> float | None:
         """How many seconds it waits for others from now on; as long as the database does where it is nothing."""
-        return None if self.until == math.inf else max(0.0, self.until - time.monotonic())
+        return left_until(self.until)
 
 
 Begin: TypeAlias = Callable[[Connection, Asked], None]

@@ -18,8 +18,8 @@ from sqlalchemy.engine import make_url
 
 from secom_core.bank import MemoryBank, Parts, remember_soon
 from secom_core.conversation import Message
-from secom_core.errors import DegradedWarning, InvalidInput, SchemaTooNew, StoreError, StoreUnwritable
-from secom_core.stores.database import retry_if_contended
+from secom_core.errors import DegradedWarning, InvalidInput, SchemaTooNew, StoreError, StoreLocked, StoreUnwritable
+from secom_core.stores.database import retry_if_contended, waiting_at_most
 from secom_core.stores.migrations import VERSION
 from secom_core.stores.opening import open_store
 from secom_core.stores.postgres import open_postgres
@@ -235,6 +235,36 @@ def test_a_writer_that_may_not_wait_tries_again(postgres_url):
     holder.join()
     for store in (hasty, patient):
         store.close()
+
+
+def test_where_another_program_has_the_tables_to_itself_reads_wait_no_longer_than_they_may(postgres, postgres_url):
+    with MemoryBank.open(postgres_url) as bank:
+        bank.remember(ANN, said("The parcel has arrived."), session="s")
+        bank.recall(ANN, "parcel")
+        with postgres.tables_taken(postgres_url):
+            began = time.monotonic()
+            with waiting_at_most(0.2), pytest.raises(StoreLocked, match="nothing was read; this call waits no longer"):
+                bank.recall(ANN, "parcel")
+            assert bank.health().last_error is not None
+            assert remember_soon(bank, None, ANN, said("I signed for it."), session="s", within=0.2) is None
+            assert time.monotonic() - began < 3
+        assert bank.writers.copy().pop().flush(20)
+        assert [turn.content for turn in bank.turns(ANN)] == ["The parcel has arrived.", "I signed for it."]
+        with waiting_at_most(1):
+            assert "signed" in bank.recall(ANN, "parcel").text
+
+
+def test_a_read_that_may_wait_takes_one_way_to_the_server_and_leaves_no_setting(postgres_url, monkeypatch):
+    store = open_postgres(postgres_url, pool_size=1)
+    store.append(ANN, "s", said("words"))
+    ways = ways_to_the_server(monkeypatch)
+    with waiting_at_most(1):
+        assert store.scope(ANN) is not None
+    assert len(ways) == 2, "what sets the time, and the statement, which are sent together"
+    assert "lock_timeout" in ways[0]
+    with store.transaction(write=False) as connection:
+        assert connection.scalar(text("SHOW lock_timeout")) == "0"
+    store.close()
 
 
 # -- a server that goes away ----------------------------------------------------------------------------------------

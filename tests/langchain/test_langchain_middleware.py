@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -508,6 +508,31 @@ def test_a_finished_answer_does_not_wait_for_a_locked_file(tmp_path: Path, write
         while not stored(bank) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert [role for role, _ in stored(bank)] == ["user", "assistant"]
+        memory.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("away", ["its tables are another program's", "it is stopped"])
+def test_a_turn_is_remembered_also_where_the_server_cannot_tell_what_is_stored(
+    postgres: Any, postgres_url: str, away: str
+) -> None:
+    with filled(postgres_url) as bank, ScriptedServer(["Hello.", "In the Leie."]) as server:
+        memory = SecomMiddleware(bank, scope=ANN)
+        agent = agent_of(server, memory, checkpointer=InMemorySaver())
+        agent.invoke(asks("Hi."), as_ann)
+        with ExitStack() as held, warnings.catch_warnings():
+            # Nothing is recalled.
+            warnings.simplefilter("ignore", DegradedWarning)
+            if away == "it is stopped":
+                postgres.stop_now()
+                held.callback(postgres.start_again)
+            else:
+                held.enter_context(postgres.tables_taken(postgres_url))
+            agent.invoke(asks(), as_ann)
+        deadline = time.monotonic() + 10
+        while len(stored(bank)) < 4 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert [text for _, text in stored(bank)] == ["Hi.", "Hello.", QUESTION, "In the Leie."]
         memory.close()
 
 
