@@ -29,8 +29,8 @@ async def _message(reader: StreamReader) -> bytes:
 
 
 class _Pooler:
-    def __init__(self, server: Path, size: int) -> None:
-        self._server, self._size = server, size
+    def __init__(self, server: Path, size: int, last_words: bool) -> None:
+        self._server, self._size, self._last_words = server, size, last_words
         self._free: Queue[tuple[StreamReader, StreamWriter]] = Queue()
         self._told: list[bytes] = []
         self._startup = b""
@@ -84,7 +84,7 @@ class _Pooler:
             asks.write(message)
             if message[:1] in b"QS":
                 while (answer := await _message(answers))[:1] != b"Z":
-                    if b"C57P01\0" not in answer:
+                    if self._last_words or b"C57P01\0" not in answer:
                         # The server's last words: one that has crashed says none.
                         writer.write(answer)
                 writer.write(answer)
@@ -94,12 +94,18 @@ class _Pooler:
 
 
 @contextmanager
-def pooler(url: str, *, size: int = 2) -> Iterator[str]:
-    """The URL under which a database is to be had through a pooler, which has so many connections to it."""
+def pooler(url: str, *, size: int = 2, last_words: bool = False) -> Iterator[str]:
+    """The URL under which a database is to be had through a pooler.
+
+    Args:
+        url: of the database.
+        size: how many connections to it the pooler has.
+        last_words: whether it hands on what a server says that ends, before it says itself that it lost the server.
+    """
     loop, server = asyncio.new_event_loop(), Path(str(make_url(url).query["host"])) / _SOCKET
     # Its socket lies in the folder, and a socket's path is short.
     folder = Path(tempfile.mkdtemp(prefix="secom-pool-"))
-    inside = _Pooler(server, size)
+    inside = _Pooler(server, size, last_words)
     opened = loop.run_until_complete(asyncio.start_unix_server(inside.serve, str(folder / _SOCKET)))
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

@@ -148,12 +148,14 @@ def _configure(connection: Any, _record: Any) -> None:
             f"the database {name!r} keeps texts as {encoding}, which cannot hold all that people say; make one for the "
             "bank with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
         )
+    # By itself, the driver begins a transaction first, and so asks a server far away three times.
+    connection.autocommit = True
     _, process = connection.execute(_FIRST).fetchone()
+    connection.autocommit = False
     if process != connection.info.backend_pid:
         # Something between here and there lends out connections by the transaction, as PgBouncer does. What was
         # prepared in one of them is not there in the next, or is another program's.
         connection.prepare_threshold = None
-    connection.commit()
 
 
 def _begin(connection: Connection, asked: Asked) -> None:

@@ -30,6 +30,8 @@ _IN_THE_WAY: Final = frozenset({"40001", "40P01", LOCK_TIMEOUT})
 _ENDS: Final = frozenset({"57P01", "57P02", "57P03", "57P05", "25P03"})
 _CONNECTION: Final = "08"
 """How the codes begin by which a pooler, such as PgBouncer, says that its connection to the server is lost."""
+_ENDED_TWICE: Final = "results from command"
+"""What psycopg says instead where a pooler hands on the server's last words, and then says so itself."""
 
 
 # PostgreSQL: the disk is full; a server, or a role, that only reads.
@@ -100,7 +102,7 @@ def kind_of(error: Exception, operational: type[Exception] | None, is_sure: bool
 def is_ended(error: BaseException) -> bool:
     """Whether the server, or a pooler, says that the connection ends, which the driver may not have noticed yet."""
     state = getattr(error, "sqlstate", None) or ""
-    return state in _ENDS or state.startswith(_CONNECTION)
+    return state in _ENDS or state.startswith(_CONNECTION) or _ENDED_TWICE in str(error)
 
 
 def took_too_long(error: BaseException) -> bool:

@@ -89,15 +89,21 @@ def _begun(engine: Engine, begin: Begin, asked: Asked) -> Connection:
 
 
 def connected(connect: Callable[[], T]) -> T:
-    """What a connection is got by, again and again for a while where the server has as many as it takes."""
-    until = time.monotonic() + CROWDED_S
+    """What a connection is got by, again and again for a while where the server has as many as it takes.
+
+    A pooler that has not noticed that its server went away lends out each of the connections that it lost.
+    """
+    until, spare = time.monotonic() + CROWDED_S, _MOST_LOST
     while True:
         try:
             return connect()
         except DBAPIError as error:
-            if time.monotonic() >= until or not is_crowded(error):
+            was_lost = error.orig is not None and is_ended(error.orig)
+            spare -= was_lost
+            if time.monotonic() >= until or spare < 0 or not (was_lost or is_crowded(error)):
                 raise
-        time.sleep(random.uniform(0.02, 0.2))
+        if not was_lost:
+            time.sleep(random.uniform(0.02, 0.2))
 
 
 def leave_if_lost(connection: Connection, error: BaseException | None = None) -> bool:

@@ -23,6 +23,7 @@ from secom_core.stores.database import retry_if_contended, waiting_at_most
 from secom_core.stores.migrations import VERSION
 from secom_core.stores.opening import open_store
 from secom_core.stores.postgres import open_postgres
+from secom_core.stores.reasons import ConnectionLost
 from secom_core.stores.rows import scope_key
 from secom_core.stores.schema import messages, schema_versions, scopes, sessions
 
@@ -329,6 +330,30 @@ def test_a_call_begins_again_where_a_pooler_says_that_it_lost_the_server(postgre
         store.append(ANN, "s", said("The parcel has arrived."))
         assert read() == [scope_key(ANN)]
         assert len(tries) == 2
+
+
+@pytest.mark.parametrize("last_words", [False, True])
+def test_where_a_pooler_lends_out_connections_that_it_lost_a_new_one_is_asked_for_again(
+    postgres, postgres_url, last_words
+):
+    """As after a restart of the server: the pooler notices only when somebody uses each of its connections."""
+    with pooler(postgres_url, size=3, last_words=last_words) as url:
+        with MemoryBank.open(url) as bank:
+            bank.remember(ANN, said("The parcel has arrived."), session="s")
+        others(postgres, postgres_url, "pg_terminate_backend(pid)")
+        with MemoryBank.open(url) as bank:
+            assert bank.remember(ANN, said("I signed for it."), session="s").new == 1
+            assert bank.recall(ANN, "parcel").hits
+
+
+@pytest.mark.parametrize("last_words", [False, True])
+def test_a_connection_that_a_pooler_lost_before_the_commit_is_told_as_lost(postgres, postgres_url, last_words):
+    with pooler(postgres_url, size=1, last_words=last_words) as url, closing(open_postgres(url)) as store:
+        store.append(ANN, "s", said("The parcel has arrived."))
+        with pytest.raises(ConnectionLost), store.transaction(scope=ANN) as connection:  # noqa: PT012
+            connection.execute(insert(scopes).values(key='["lost"]', revision=0, epoch=0))
+            others(postgres, postgres_url, "pg_terminate_backend(pid)")
+        assert store.scopes() == [ANN]
 
 
 def test_a_call_begins_again_where_it_was_silent_for_longer_than_the_server_allows(postgres_url):
