@@ -20,13 +20,18 @@ from .terminal import Refused, note
 
 def serve_(args: Namespace) -> None:
     """Serve a bank to agents and programs until the process is told to stop."""
-    from ..serve.running import agent_grant, run_agent, run_http, tokens_of
+    from ..serve.running import agent_grant, listening_at, run_agent, run_http, tokens_of
 
     settings: Settings = args.settings
-    # Who may do what, and with which models, is settled before anything is opened.
+    over_http = {"--host": args.host, "--port": args.port, "--tokens-file": args.tokens_file}
+    given = [flag for flag, value in over_http.items() if value is not None]
+    if args.mcp and given:
+        raise Refused(f"{given[0]} is for HTTP, and --mcp serves one agent on standard input; leave out one of them")
+    # Who may do what, where, and with which models, is settled before anything is opened, or made.
     grant = agent_grant(settings, writes=not args.read_only) if args.mcp else None
     tokens = tokens_of(settings, writes=not args.read_only) if grant is None else None
     parts = Parts.of(None, **bank_arguments(settings))
+    listening = listening_at(settings.serve.host, settings.serve.port) if tokens is not None else None
     said = from_where(settings, "store")
     _told_of_new(settings.store, said)
     store = open_named(settings.store, make=True, key=key_of(args, settings.store), said=said)
@@ -36,7 +41,7 @@ def serve_(args: Namespace) -> None:
             note("waiting for an agent on standard input; an agent starts this command itself, so stop it with Ctrl-C")
         run_agent(bank, grant)
     elif tokens is not None:
-        run_http(bank, settings, tokens, partial(_announced, settings))
+        run_http(bank, settings, tokens, partial(_announced, settings), listening)
 
 
 def _told_of_new(named: str, said: str) -> None:

@@ -86,7 +86,30 @@ def _configured_scope(settings: Settings, what: str) -> Scope:
     return settings.scope
 
 
-def run_http(bank: MemoryBank, settings: Settings, tokens: Tokens, announce: Callable[[str], None]) -> None:
+def listening_at(host: str, port: int) -> socket.socket:
+    """What listens there.
+
+    Raises:
+        InvalidInput: nothing can listen there.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        # Python adds the address to the system's words.
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or error
+        raise InvalidInput(
+            f"nothing can listen on {host}, port {port}: {why}; give another --host or --port"
+        ) from error
+
+
+def run_http(
+    bank: MemoryBank,
+    settings: Settings,
+    tokens: Tokens,
+    announce: Callable[[str], None],
+    listening: socket.socket | None = None,
+) -> None:
     """Serve over HTTP until the process is told to stop; then let what runs come to its end, and close the bank.
 
     Args:
@@ -94,12 +117,13 @@ def run_http(bank: MemoryBank, settings: Settings, tokens: Tokens, announce: Cal
         settings: where to listen, and the limits.
         tokens: says who may do what.
         announce: is told the address, once there is one.
+        listening: what listens there already (`listening_at`).
 
     Raises:
         InvalidInput: nothing can listen there.
     """
     serve = settings.serve
-    listening = _listening(serve.host, serve.port)
+    listening = listening or listening_at(serve.host, serve.port)
     # A caller is told that nothing was stored before time runs out, when nobody could know.
     memory = ServedMemory(bank, tokens.scopes[:_PREPARED], waits=serve.timeout / 2)
     mounts = inspector_routes(memory, serve) if serve.inspector else ()
@@ -150,13 +174,3 @@ class _Server(uvicorn.Server):
 def run_agent(bank: MemoryBank, grant: Grant) -> None:
     """Serve one agent over standard input and output until the input ends; then close the bank."""
     anyio.run(serve_agent, ServedMemory(bank, [grant.scope, *grant.also]), grant)
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except OSError as error:
-        raise InvalidInput(
-            f"nothing can listen on {host}, port {port}: {error.strerror or error}; give another --host or --port"
-        ) from error

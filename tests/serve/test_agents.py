@@ -339,6 +339,13 @@ def stdio_process(folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=folder, **pipes)  # type: ignore[call-overload,no-any-return]
 
 
+def test_a_server_on_standard_input_needs_a_scope(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "secom_core", "serve", "--mcp"]
+    done = subprocess.run(command, cwd=tmp_path, input=b"", capture_output=True, timeout=60)
+    assert b"whose memory? a server on standard input needs a scope" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_store_that_begins_is_told(tmp_path: Path) -> None:
     texts = []
     for _ in range(2):

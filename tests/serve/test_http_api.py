@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -304,7 +307,7 @@ def test_without_tokens_whoever_is_on_this_machine_reaches_the_one_scope(tmp_pat
         (["--host", "0.0.0.0", "--scope", "acme"], "can be reached from other machines, and there are no tokens"),
         ([], "whose memory\\? a server without tokens needs a scope"),
         (["--tokens-file", "nowhere.jsonl"], "--tokens-file nowhere.jsonl` makes one"),
-        (["--mcp"], "whose memory\\? a server on standard input needs a scope"),
+        (["--mcp", "--scope", "acme"], "--port is for HTTP, and --mcp serves one agent"),
         (["--scope", "acme", "--embedder", "statik"], "did you mean 'static'"),
     ],
 )
@@ -314,6 +317,18 @@ def test_a_server_that_could_let_in_nobody_or_everybody_does_not_start(
     with pytest.raises(RuntimeError, match=says), serving(tmp_path, *options):
         pass
     assert not (tmp_path / "memory.db").exists()
+
+
+def test_where_something_listens_already_no_store_is_made(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        command = [sys.executable, "-m", "secom_core", "serve", "--scope", "acme", "--port", str(port)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=60)
+    taken = os.strerror(errno.EADDRINUSE)
+    assert done.stderr == (
+        f"secom: nothing can listen on 127.0.0.1, port {port}: {taken}; give another --host or --port\n"
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_the_extra_the_line_for_pip_is_said(tmp_path: Path) -> None:
