@@ -113,13 +113,17 @@ class PostgresServer:
         return name
 
     @contextmanager
-    def tables_taken(self, url: str) -> Iterator[None]:
+    def tables_taken(self, url: str, tables: str = "messages, sessions, scopes") -> Iterator[None]:
         """Another program has a bank's tables to itself, as VACUUM FULL does, for five seconds at most."""
         engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"), poolclass=NullPool)
-        with suppress(DBAPIError), engine.connect() as other:
-            other.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout TO '5s'")
-            other.exec_driver_sql("LOCK TABLE messages, sessions, scopes IN ACCESS EXCLUSIVE MODE")
+        other = engine.connect()
+        other.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout TO '5s'")
+        other.exec_driver_sql(f"LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE")
+        try:
             yield
+        finally:
+            with suppress(DBAPIError):
+                other.close()
 
     def dump(self, url: str) -> str:
         """All of a database as SQL, by the server's own ``pg_dump``."""

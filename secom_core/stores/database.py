@@ -27,7 +27,7 @@ from .outgrown import outgrown
 from .places import has_room, shown_url
 from .reasons import LOCK_TIMEOUT, Contended, kind_of
 from .rows import scope_key
-from .transactions import BUSY_MS, Asked, Begin, begun, connected
+from .transactions import BUSY_MS, Asked, Begin, begun, connected, left_until
 
 _TRIES: Final = 8
 _EMPTY_LOG: Final = "PRAGMA wal_checkpoint(TRUNCATE)"
@@ -56,6 +56,11 @@ def waiting_at_most(seconds: float) -> Iterator[None]:
         yield
     finally:
         _until.reset(token)
+
+
+def seconds_to_wait() -> float | None:
+    """How many seconds are left of `waiting_at_most`; nothing outside of such a block."""
+    return left_until(_until.get())
 
 
 def retry_if_contended(transaction: Callable[P, T]) -> Callable[P, T]:

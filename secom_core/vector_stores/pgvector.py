@@ -14,9 +14,10 @@ from ..errors import InvalidInput, MissingExtra, StoreError
 from ..models.rows import model_rows
 from ..processes import ForkLock, in_child
 from ..protocols import Embedder, QueryEmbedder, Vectors
-from ..stores.database import leave_connections
+from ..stores.database import leave_connections, seconds_to_wait
 from ..stores.postgres import postgres_engine
 from ..stores.reasons import reason_of
+from ..stores.transactions import lock_timeout
 from ..vectors import VectorDocument
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -173,6 +174,9 @@ class PgVectorStore:
     def _transaction(self) -> Iterator[Connection]:
         try:
             with self._engine.begin() as connection:
+                if (wait := seconds_to_wait()) is not None:
+                    # Such as for a REINDEX, for which a search waits too.
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout TO {lock_timeout(wait)}")
                 yield connection
         except SQLAlchemyError as error:
             raise StoreError(f"pgvector at {self._engine.url.set(query={})} failed: {reason_of(error)}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +13,7 @@ from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
 from secom_core.protocols import VectorStore
+from secom_core.stores.database import waiting_at_most
 from secom_core.vector_stores import PgVectorStore
 from secom_core.vectors import DocumentPlace, VectorDocument
 
@@ -160,6 +162,17 @@ def test_a_bank_searches_in_the_database_that_it_lives_in(postgres, embedder):
 
 
 @pytest.mark.slow
+def test_while_the_table_of_vectors_is_taken_a_recall_for_an_answer_searches_by_words(postgres, embedder):
+    with postgres.database() as url, MemoryBank.open(url, vector_store=PgVectorStore(url, embedder)) as bank:
+        bank.remember(ANN, [Message("I moved to Ghent.")], session="s")
+        assert bank.recall(ANN, "Ghent").hits
+        with postgres.tables_taken(url, "secom_vectors"):
+            began = time.monotonic()
+            with waiting_at_most(0.2), pytest.warns(DegradedWarning, match="lock timeout"):
+                assert "Ghent" in bank.recall(ANN, "Where is Ghent?").text
+            assert time.monotonic() - began < 3
+
+
 def test_a_filtered_recall_finds_what_passes_however_much_is_nearer(index):
     with MemoryBank.open(vector_store=index, granularity="turn", weights={"passage_dense": 1}) as bank:
         near = [Message(f"bicycle bicycle number{number}", role="", id=f"n{number}") for number in range(300)]
