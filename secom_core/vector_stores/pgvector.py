@@ -176,12 +176,13 @@ class PgVectorStore:
             with self._engine.begin() as connection:
                 if (wait := seconds_to_wait()) is not None:
                     # Such as for a REINDEX, for which a search waits too.
-                    connection.exec_driver_sql(f"SET LOCAL lock_timeout TO {lock_timeout(wait)}")
+                    connection.execute(_WAIT, {"ms": str(lock_timeout(wait))})
                 yield connection
         except SQLAlchemyError as error:
             raise StoreError(f"pgvector at {self._engine.url.set(query={})} failed: {reason_of(error)}") from error
 
 
+_WAIT: Final = text("SELECT set_config('lock_timeout', :ms, true)")
 _DIMENSIONS: Final = text(
     "SELECT atttypmod FROM pg_attribute WHERE attrelid = to_regclass(:name) AND attname = 'embedding'"
 )
