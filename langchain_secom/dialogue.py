@@ -13,10 +13,12 @@ from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messag
 from langchain_core.runnables import run_in_executor
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.answers import ANSWER_WAITS_S
 from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput
 from secom_core.llm.flow import ChatModel
 from secom_core.llm.rewriting import QueryRewriter
+from secom_core.stores.database import waiting_at_most
 
 from .convert import from_message, to_messages
 from .messages import latest_question, query_of, words_of
@@ -143,7 +145,9 @@ def said_before(messages: Iterable[Any]) -> tuple[Message, ...]:
 
 def said_in_session(bank: MemoryBank, scope: Scope, session: str) -> tuple[BaseMessage, ...]:
     """The latest messages of a session, as the bank holds them; tools' results are left out."""
-    turns = bank.turns(scope, session, last=LOOKED_AT)
+    # Somebody waits for the answer that this is for.
+    with waiting_at_most(ANSWER_WAITS_S):
+        turns = bank.turns(scope, session, last=LOOKED_AT)
     return tuple(from_message(each) for turn in turns for each in turn.messages if each.role != "tool")
 
 

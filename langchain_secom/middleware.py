@@ -375,7 +375,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _remember(self, turn: AgentTurn, messages: Sequence[BaseMessage], runtime: Runtime[Any]) -> bool:
         done = None
-        with self._guarded("remembering the turn"):
+        with self._guarded("remembering the turn"), waiting_at_most(ANSWER_WAITS_S):
             done = not self._threads.writes(runtime) or self._threads.remember(turn, messages)
         return done or False
 

@@ -20,6 +20,7 @@ from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon
 from secom_core.bank.unwritten import is_forgotten
 from secom_core.conversation import Message
 from secom_core.errors import MissingExtra, SecomError, StoreError, StoreLocked
+from secom_core.stores.database import waiting_at_most
 from secom_core.stores.reasons import ConnectionLost
 from secom_core.times import present
 
@@ -27,7 +28,7 @@ from .agent_turn import OWNERS, REMEMBERED, AgentTurn, is_subagent, owner_of
 from .identity import CHECKPOINTER, is_checkpointed
 from .known_messages import ThreadOptions, handed_on, ids_of_messages, named_messages, new_messages
 from .lineage import Lineage, Retracted, follow
-from .messages import earlier_turns, is_summary, place_of
+from .messages import earlier_turns, is_summary, is_users, place_of
 from .open_turns import OpenTurn, open_turns
 
 try:
@@ -224,8 +225,12 @@ class ThreadMemory:
             # Which messages within another graph are others', only the store tells.
             if begins is None or turn.inner:
                 raise
-        # Those of earlier turns are for the next run to find.
-        return named_messages(thread[begins:], turn.session, turn.reading(self.options), turn.ended)
+        # A user may say several things at once. Those of earlier turns are for the next run to find.
+        while begins and is_users(thread[begins - 1]):
+            begins -= 1
+        named = named_messages(thread[begins:], turn.session, turn.reading(self.options), turn.ended)
+        # What an earlier run took in is stored, or was forgotten.
+        return [each for each in named if each.id not in turn.mine and place_of(str(each.id)) not in turn.others]
 
     def _new(
         self,
@@ -277,7 +282,8 @@ class ThreadMemory:
 
     def remember_open(self, turn: AgentTurn) -> None:
         """Remember what the user said in other threads, where no run has ended since."""
-        open_turns(self.bank).remember(turn.scope, besides=turn.session)
+        with waiting_at_most(ANSWER_WAITS_S):
+            open_turns(self.bank).remember(turn.scope, besides=turn.session)
 
     def _was_forgotten(self, turn: AgentTurn) -> bool:
         with suppress(StoreError):

@@ -113,11 +113,11 @@ class PostgresServer:
         return name
 
     @contextmanager
-    def tables_taken(self, url: str, tables: str = "messages, sessions, scopes") -> Iterator[None]:
-        """Another program has a bank's tables to itself, as VACUUM FULL does, for five seconds at most."""
+    def tables_taken(self, url: str, tables: str = "messages, sessions, scopes", *, seconds: int = 5) -> Iterator[None]:
+        """Another program has a bank's tables to itself, as VACUUM FULL does, for so many seconds at most."""
         engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"), poolclass=NullPool)
         other = engine.connect()
-        other.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout TO '5s'")
+        other.exec_driver_sql(f"SET LOCAL idle_in_transaction_session_timeout TO '{seconds}s'")
         other.exec_driver_sql(f"LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE")
         try:
             yield

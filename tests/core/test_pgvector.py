@@ -173,6 +173,7 @@ def test_while_the_table_of_vectors_is_taken_a_recall_for_an_answer_searches_by_
             assert time.monotonic() - began < 3
 
 
+@pytest.mark.slow
 def test_a_filtered_recall_finds_what_passes_however_much_is_nearer(index):
     with MemoryBank.open(vector_store=index, granularity="turn", weights={"passage_dense": 1}) as bank:
         near = [Message(f"bicycle bicycle number{number}", role="", id=f"n{number}") for number in range(300)]

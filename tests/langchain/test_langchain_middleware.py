@@ -528,11 +528,48 @@ def test_a_turn_is_remembered_also_where_the_server_cannot_tell_what_is_stored(
                 held.callback(postgres.start_again)
             else:
                 held.enter_context(postgres.tables_taken(postgres_url))
+            agent.invoke({"messages": [HumanMessage("I moved to Ghent."), HumanMessage(QUESTION)]}, as_ann)
+        deadline = time.monotonic() + 10
+        while len(stored(bank)) < 5 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert [text for _, text in stored(bank)] == ["Hi.", "Hello.", "I moved to Ghent.", QUESTION, "In the Leie."]
+        memory.close()
+
+
+@pytest.mark.slow
+def test_what_was_forgotten_stays_so_where_the_store_cannot_tell_it(postgres: Any, postgres_url: str) -> None:
+    with filled(postgres_url) as bank, ScriptedServer(["Hello.", "In the Leie.", "In it."]) as server:
+        memory = SecomMiddleware(bank, scope=ANN)
+        agent = agent_of(server, memory, checkpointer=InMemorySaver())
+        agent.invoke(asks("Hi."), as_ann)
+        agent.invoke(asks(), as_ann)
+        bank.forget(ANN, session="friday")
+        with postgres.tables_taken(postgres_url), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DegradedWarning)
+            agent.invoke({"messages": []}, as_ann)
+        deadline = time.monotonic() + 10
+        while not stored(bank) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert stored(bank) == [("assistant", "In it.")]
+        memory.close()
+
+
+@pytest.mark.slow
+def test_an_agent_with_tools_does_not_wait_until_another_program_gives_the_tables_back(
+    postgres: Any, postgres_url: str
+) -> None:
+    with filled(postgres_url) as bank, ScriptedServer([CALL, "Rain."]) as server:
+        memory = SecomMiddleware(bank, scope=ANN)
+        agent = agent_of(server, memory, checkpointer=InMemorySaver(), tools=[weather])
+        with postgres.tables_taken(postgres_url, seconds=30), warnings.catch_warnings():
+            warnings.simplefilter("ignore", DegradedWarning)
+            began = time.monotonic()
             agent.invoke(asks(), as_ann)
+            assert time.monotonic() - began < 15
         deadline = time.monotonic() + 10
         while len(stored(bank)) < 4 and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert [text for _, text in stored(bank)] == ["Hi.", "Hello.", QUESTION, "In the Leie."]
+        assert [text for _, text in stored(bank)] == [QUESTION, CALL_LINE, "rain in Ghent", "Rain."]
         memory.close()
 
 
