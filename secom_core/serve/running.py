@@ -97,7 +97,7 @@ def listening_at(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         # Python adds the address to the system's words.
-        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or error
+        why = str(error.strerror or error).partition(" (while attempting")[0]
         raise InvalidInput(
             f"nothing can listen on {host}, port {port}: {why}; give another --host or --port"
         ) from error

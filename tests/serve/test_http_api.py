@@ -331,6 +331,18 @@ def test_where_something_listens_already_no_store_is_made(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_host_that_nobody_knows_is_said_in_the_words_for_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "secom_core", "serve", "--scope", "acme", "--host", "nowhere.invalid"]
+    asked = {"cwd": tmp_path, "capture_output": True, "encoding": "utf-8", "timeout": 60}
+    done = subprocess.run(command, env={**os.environ, "SECOM_TOKEN": "t" * 40}, **asked)  # type: ignore[call-overload]
+    with pytest.raises(socket.gaierror) as unknown:
+        socket.getaddrinfo("nowhere.invalid", 8765)
+    why = unknown.value.strerror
+    assert done.stderr == (
+        f"secom: nothing can listen on nowhere.invalid, port 8765: {why}; give another --host or --port\n"
+    )
+
+
 def test_without_the_extra_the_line_for_pip_is_said(tmp_path: Path) -> None:
     words = ["serve", "--scope", "acme"]
     code = f"import sys; sys.modules['mcp'] = None; from secom_core.command import main; sys.exit(main({words!r}))"
