@@ -246,8 +246,9 @@ def _finds(
     strong, others, faint = _by_strength(found)
     rest: list[Candidate] = []
     if not options.only_relevant:
-        standing = [each for each in others[_BEST:] if each.kind == "standing"]
-        beside = index.rest_of(strong, before, others[:_BEST], standing)
+        # Where sessions or days are told, what takes anything back is among their words.
+        standing = [each for each in (*before, *others) if each.kind == "standing"]
+        beside = index.rest_of(strong, before[:_BEST], others[:_BEST], standing)
         rest = [one for one in beside if one.turn.id not in without]
     near: list[Candidate] = []
     if faint and not options.only_relevant:

@@ -192,8 +192,9 @@ def taken_back(table: PassageTable, heads: Iterable[int]) -> list[int]:
     for _ in range(_CORRECTIONS):
         following = table.at(np.array(list(heads), dtype=np.int64)).following.tolist()
         rows = [row for row in following if row >= 0 and table.latest[row] and table.kind[row] != REPLY]
-        table.read(rows)
-        heads = [row for row in rows if table.tokens[row] <= _SHORT and takes_back(table.passage(row).text)]
+        short = [row for row in rows if table.tokens[row] <= _SHORT]
+        table.read(short)
+        heads = [row for row in short if takes_back(table.passage(row).text)]
         found += heads
     return found
 
