@@ -22,7 +22,7 @@ from .transactions import leave_if_lost, left_until, lock_timeout, wait_at_most
 _STATEMENTS: Final = 256
 """How many compiled statements are kept; the project has a few dozen."""
 
-_WAIT: Final = "SELECT set_config('lock_timeout', %s, true)"
+_WAIT: Final = "SET LOCAL lock_timeout TO {}"
 
 # A name after a colon, and no cast.
 _NAMED: Final = re.compile(r"(?<![:\w]):([a-z_]\w*)")
@@ -87,10 +87,12 @@ def found_at_once(
             return driver.execute(statement, values)
         if wait is None:
             return driver.execute(_by_name(statement), values)
-        # Both are sent at once, and are one transaction: no setting is left to whoever has the connection next.
-        with driver.pipeline():
-            driver.execute(_WAIT, (str(lock_timeout(wait)),))
-            return driver.execute(_by_name(statement), values)
+        # Both are one message, and so one transaction: no setting is left to whoever has the connection next. In the
+        # driver's pipelines there is one message more at the end, for which a pooler keeps its connection.
+        found = dialect.loaded_dbapi.ClientCursor(driver)
+        found.execute(f"{_WAIT.format(lock_timeout(wait))}; {_by_name(statement)}", values)
+        found.nextset()
+        return found
     finally:
         if getattr(driver, "closed", False):
             pooled.invalidate()

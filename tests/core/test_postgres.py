@@ -139,6 +139,24 @@ def test_connections_may_be_lent_out_by_the_transaction(postgres_url):
         list(pool.map(talk, two * 2, ("ann", "bob", "cid", "dan")))
 
 
+def test_behind_a_pooler_who_has_read_for_an_answer_keeps_no_connection_of_its(postgres_url):
+    """It gives its connections to whoever says anything, and takes them back once the server has answered."""
+    with pooler(postgres_url, size=1) as url, ExitStack() as banks:
+        two = [banks.enter_context(MemoryBank.open(url)) for _ in range(2)]
+        two[0].remember(ANN, said("The parcel has arrived."), session="s")
+        found: list[bool] = []
+
+        def recall() -> None:
+            for bank in two * 3:
+                with waiting_at_most(5):
+                    found.append("parcel" in bank.recall(ANN, "parcel").text)
+
+        recalling = threading.Thread(target=recall, daemon=True)
+        recalling.start()
+        recalling.join(20)
+        assert found == [True] * 6
+
+
 # -- several writers ------------------------------------------------------------------------------------------------
 
 
@@ -261,7 +279,7 @@ def test_a_read_that_may_wait_takes_one_way_to_the_server_and_leaves_no_setting(
     ways = ways_to_the_server(monkeypatch)
     with waiting_at_most(1):
         assert store.scope(ANN) is not None
-    assert len(ways) == 2, "what sets the time, and the statement, which are sent together"
+    assert len(ways) == 1
     assert "lock_timeout" in ways[0]
     with store.transaction(write=False) as connection:
         assert connection.scalar(text("SHOW lock_timeout")) == "0"
