@@ -182,8 +182,6 @@ def _history(record: Mapping[str, Any], name: str, reading: Reading) -> Session:
 
 
 def _item(each: Any, reading: Reading) -> Message:
-    if isinstance(each, Mapping) and each.get("created_at") is not None:
-        each = {**each, "at": each["created_at"]}
     if isinstance(each, Mapping) and each.get("interrupted"):
         each = {**each, "metadata": {"interrupted": True}}
     [message] = read_messages([each], timezone=reading.zone)
