@@ -25,6 +25,7 @@ def summary_prompt(
     limit: int = 20,
     part: tuple[int, int] | None = None,
     examples: Sequence[str] = (),
+    max_tokens: int | None = None,
     complaint: str | None = None,
 ) -> Prompt:
     """Ask for the memory after a session (RSum equation 2, Table 1).
@@ -35,6 +36,7 @@ def summary_prompt(
         limit: the most sentences it may have.
         part: which part of how many ``session`` is, from 1, where it did not fit in one call.
         examples: memories brought up to date, as `summary_example` writes them.
+        max_tokens: the longest reply that is of use.
         complaint: what was wrong with an earlier reply.
     """
     examples_text = "\n\n".join(examples)
@@ -46,7 +48,7 @@ def summary_prompt(
         part=' part="{} of {}"'.format(*part) if part else "",
         session=quoted(session),
     )
-    return _TEXTS.prompt(text, "summary", complaint=complaint)
+    return _TEXTS.prompt(text, "summary", complaint=complaint, max_tokens=max_tokens)
 
 
 def summary_example(previous: str, session: str, updated: str) -> str:

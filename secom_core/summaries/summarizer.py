@@ -23,6 +23,9 @@ from .updating import Update
 _LEAST: Final = 100
 """How many tokens of conversation a call has room for, at least."""
 
+_AROUND: Final = 200
+"""How many tokens of a reply may stand around a summary; without an end, a small model repeats itself for minutes."""
+
 _Piece: TypeAlias = tuple[str, int]
 """Some of what was said, and the place of its turn in the session."""
 
@@ -157,6 +160,7 @@ class Summarizer:
             part = parts[number]
             place = (number + 1, len(parts)) if len(parts) > 1 else None
             ask = partial(summary_prompt, part.text, previous, limit=self.limit, part=place, examples=self.examples)
+            ask = partial(ask, max_tokens=self.summary_tokens + _AROUND)
             update = Update(
                 *(ask, part.text, part.turns, previous),
                 *(self.limit, self.summary_tokens, self.token_counter, self.retain),

@@ -24,7 +24,7 @@ from secom_core.summaries.prompts import summary_example
 from secom_core.summaries.reading import read_summary
 from secom_core.summaries.retention import lost_sentences, retention
 from secom_core.summaries.summarizer import _dated_lines
-from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedServer
+from secom_core.testing import Answer, Fault, ScriptedModel, ScriptedRequest, ScriptedServer
 from secom_core.text.terms import count_tokens, sentences
 
 MAY = datetime(2024, 5, 7, tzinfo=timezone.utc)
@@ -148,6 +148,24 @@ def test_over_http_with_time_outs_and_prose() -> None:
             assert "Miso" in summarizer.update(TURNS, BEFORE)
         assert asyncio.run(summarizer.aupdate(TURNS, BEFORE)) == WANTED
         assert len(server.requests) == 4
+
+
+def test_a_model_that_repeats_itself_without_end_is_stopped_at_the_length_of_a_summary() -> None:
+    """As Qwen2.5-Coder-1.5B did of the second session of a conversation: 5,300 tokens in five minutes."""
+    pytest.importorskip("openai", reason="the client speaks HTTP")
+    from secom_core.models import OpenAIModel
+
+    def reply(request: ScriptedRequest) -> Answer:
+        # Four characters a token, as many as it may write.
+        line = "My cat is called Miso.\n"
+        return Answer("<memory>\n" + line * (4 * request.body["max_tokens"] // len(line)), finish_reason="length")
+
+    with ScriptedServer(reply) as server:
+        summarizer = Summarizer(OpenAIModel("m", base_url=server.base_url), summary_tokens=300)
+        with pytest.warns(DegradedWarning, match="cut off after 1 sentences"):
+            assert summarizer.update(TURNS).splitlines().count("My cat is called Miso.") == 1
+        assert [request.body["max_tokens"] for request in server.requests] == [500] * len(server.requests)
+        assert len(server.requests) <= 4
 
 
 def test_what_repairs_itself_needs_no_second_call() -> None:
