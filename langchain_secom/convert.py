@@ -25,7 +25,7 @@ from langchain_core.messages import (
 )
 
 from secom_core.context import without_recalled as without_blocks
-from secom_core.context.lines import owner, told_by
+from secom_core.context.lines import owner, shown_summary
 from secom_core.context.replacing import replacements_json, text_with_marks
 from secom_core.conversation import Message, check_scope, json_flaw
 from secom_core.errors import InvalidInput
@@ -311,7 +311,7 @@ def to_document(hit: Hit, scope: Sequence[str]) -> Document:
     The document's id is the same whenever the memory is found.
     """
     scope = check_scope(scope)
-    text = "\n".join(filter(None, [told_by(hit), text_with_marks(hit)]))
+    text = "\n".join(filter(None, [shown_summary(hit), text_with_marks(hit)]))
     return Document(
         page_content=f"{owner(scope)}{text}" if hit.is_named else text,
         # Names and ids of scopes may hold any character, so that only a hash keeps two of them apart in a store.

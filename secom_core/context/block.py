@@ -13,7 +13,7 @@ from ..conversation import Turn
 from ..llm.marks import without_citations
 from ..memory import GAP, Hit, Section
 from ..protocols import TokenCounter
-from .lines import CLOSE, OPEN, day_of, first_day, new_days, owner, quoted_lines, quoted_turn, told_by
+from .lines import CLOSE, OPEN, day_of, first_day, new_days, owner, quoted_lines, quoted_turn, shown_summary
 from .replacing import marks_of
 
 _BLANKS: Final = re.compile(r"\s*")
@@ -76,7 +76,7 @@ def _dated_hits(hits: Sequence[Hit]) -> Iterator[str]:
 
 def _entry(hit: Hit) -> str:
     whose = owner(hit.scope) if hit.is_named else ""
-    told = told_by(hit)
+    told = shown_summary(hit)
     summary = f"{quoted_lines(told)}\n" if told else ""
     return f"[{hit.number}] {whose}{summary}" + "".join(_dated(hit))
 

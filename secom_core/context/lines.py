@@ -60,7 +60,7 @@ def first_day(hit: Hit) -> str:
     return day_of(hit.turns[0])
 
 
-def told_by(hit: Hit) -> str:
+def shown_summary(hit: Hit) -> str:
     """The summary of a topic, without the lines that its turns say below it, as where no model has written it."""
     if not hit.memory.summary:
         return ""

@@ -19,7 +19,7 @@ from ..ranking.candidate import Candidate, plain
 from .block import is_gap, render, shown_turns
 from .excerpts import beginnings, cut_short, excerpted
 from .growing import Growing, Room, length_of
-from .lines import day_of, first_day, quoted_lines, told_by
+from .lines import day_of, first_day, quoted_lines, shown_summary
 from .replacing import replaced_of, with_numbers
 
 _EPOCH: Final = datetime.min.replace(tzinfo=timezone.utc)
@@ -256,7 +256,7 @@ def _tokens_of(hit: Hit, counter: TokenCounter) -> int:
     """How long the hit is, its number apart; counted turn by turn, so that no turn is counted twice."""
     turns = sum(map(counter, shown_turns(hit)))
     breaks = sum(_breaks(before, turn) for before, turn in pairwise(hit.turns))
-    told = told_by(hit)
+    told = shown_summary(hit)
     summary = counter(f"{quoted_lines(told)}\n") if told else 0
     return summary + breaks * counter("2024-05-15 Wed\n") + turns
 

@@ -20,7 +20,7 @@ import pytest
 from histories import remember_all
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from theanine_talk import sessions
+from theanine_talk import DATA, sessions
 from topic_talk import answer, check, shape, stage
 
 from secom_core.bank import MemoryBank
@@ -85,6 +85,12 @@ def test_without_a_model_segments_are_grouped_across_sessions(talk, tmp_path):
         assert bank.topics.all(MARA, speaker="assistant") == []
         spread = [topic for topic in topics if len(topic.sessions) > 1]
         assert len(spread) >= 4
+        # Each is of one matter, as the conversation's own labels have it.
+        rows = map(json.loads, (DATA / "mara.jsonl").read_text("utf-8").splitlines())
+        matter = {row["id"]: row["topic"] for row in rows}
+        for topic in spread:
+            [(_, most)] = Counter(matter[each] for each in topic.turn_ids).most_common(1)
+            assert 4 * most >= 3 * len(topic.turn_ids)
         assert len(topics) < sum(len(segments_of(bank.memories(MARA, each.name))) for each in talk)
         words = {turn.id: " ".join(turn.text.split()) for each in talk for turn in each.turns}
         for topic in topics:
