@@ -108,17 +108,19 @@ def _by_turns(kept: Sequence[ChatRecord]) -> list[ChatRecord]:
 
 
 def _entry(record: ChatRecord, said: tuple[Message, Turn] | None) -> WindowEntry | None:
-    """The entry that was kept; nothing where the message that is remembered of it is gone, or it cannot be read."""
+    """The entry that was kept; nothing where the message that is remembered of it is gone.
+
+    One that cannot be read, as a picture whose file is gone, is the words that are remembered of it.
+    """
     if record.name is not None and said is None:
         return None
     place: dict[str, Any] = {"turn": said[1].id if said is not None else None, "name": record.name}
-    if record.body is None:
-        plain = ChatMessage(role=said[0].role, content=said[0].text) if said is not None else None
-        return WindowEntry(message=plain, **place) if plain is not None else None
-    try:
-        return WindowEntry(**{**record.body, **place})
-    except ValidationError:
+    if record.body is not None:
+        with suppress(ValidationError):
+            return WindowEntry(**{**record.body, **place})
+    if said is None or record.body == {}:
         return None
+    return WindowEntry(message=ChatMessage(role=said[0].role, content=said[0].text), **place)
 
 
 def left_out(bank: MemoryBank, scope: Scope, session: str, kept: Sequence[ChatRecord]) -> list[ChatRecord]:

@@ -590,6 +590,17 @@ def test_a_damaged_message_of_a_chat_is_set_aside(tmp_path: Path, bank: MemoryBa
     assert resumed == [*LEFT[:2], *LEFT[4:]]
 
 
+def test_a_message_whose_picture_is_gone_keeps_its_words(tmp_path: Path, bank: MemoryBank) -> None:
+    picture = tmp_path / "upload.png"
+    picture.write_bytes(b"\x89PNG")
+    memory = memory_of(bank)
+    memory.put(ChatMessage(role="user", blocks=[TextBlock(text="Which bird is it?"), ImageBlock(path=picture)]))
+    memory.put(bot("A wren."))
+    assert memory_of(bank).get_all() == memory.get_all()
+    picture.unlink()  # as an upload, which is deleted when it was answered
+    assert texts(memory_of(bank).get_all()) == [f"Which bird is it?\n[image: {picture}]", "A wren."]
+
+
 def test_a_message_and_its_form_in_the_framework_are_written_in_one_transaction(
     bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
