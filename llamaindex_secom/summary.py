@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
-from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from typing import Any, Final
 
 from llama_index.core.async_utils import asyncio_run
@@ -19,12 +18,15 @@ from llama_index.core.memory import BaseMemoryBlock, Memory
 from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.answers import ANSWER_WAITS_S, shared_writer, waiting_for_a_lock
+from secom_core.bank.unwritten import with_id_and_time
 from secom_core.context.block import counter_with, shown_with
 from secom_core.conversation import Message, check_scope
-from secom_core.errors import InvalidInput, StoreError, warn_degraded
+from secom_core.errors import InvalidInput, StoreError, StoreLocked, StoreUnwritable, warn_degraded
 from secom_core.llm.flow import ChatModel
 from secom_core.memory import RecallOptions
 from secom_core.processes import ForkLock, ForkWorker
+from secom_core.stores.database import waiting_at_most
 from secom_core.summaries import Summary
 from secom_core.summaries.extraction import labelled
 from secom_core.summaries.section import summary_block
@@ -34,20 +36,13 @@ from .arguments import NoOthers, refuse_unknown
 from .convert import escape_braces, without_recalled
 from .handed_over import hand_over, messages_by_session, new_of
 from .models import as_chat_model
+from .unstored import Unstored, keep_meanwhile, store_all, warn_store_failed
 
 _TOKEN_BUDGET: Final = 1500
 _PART: Final = re.compile(r"/part-(\d+)\Z")
+_SETTLED_WITHIN_S: Final = 60.0
 _SLACK: Final = 1.25
 """``Memory`` counts in its own tokens when it asks for a shorter block, and drops the block if it is too long."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Messages that left a session's window together, and the time."""
-
-    session: str
-    messages: tuple[Message, ...]
-    at: datetime
 
 
 class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
@@ -91,7 +86,8 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
     _bank: MemoryBank = PrivateAttr()
     _by_user: UserHook = PrivateAttr()
     _lock: Any = PrivateAttr()
-    _queue: list[_Batch] = PrivateAttr()
+    _unread: list[tuple[Unstored, list[Message]]] = PrivateAttr(default_factory=list)
+    _queue: list[Unstored] = PrivateAttr(default_factory=list)
     _worker: ForkWorker = PrivateAttr()
     _closing: Future[None] | None = PrivateAttr(default=None)
 
@@ -138,7 +134,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
             **{**own, "remember_tools": remember_tools},
         )
         # Private attributes that are set before super().__init__() are lost.
-        self._bank, self._by_user, self._lock, self._queue = bank, hook, ForkLock(), []
+        self._bank, self._by_user, self._lock = bank, hook, ForkLock()
         self._worker = ForkWorker("secom-summary")
 
     @classmethod
@@ -157,10 +153,15 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         return await asyncio.to_thread(self._block)
 
     def _block(self) -> str:
-        # What waits is read first: if it is summarised meanwhile, it is shown twice rather than not at all.
-        waiting = [sentence for message in self._unsummarised() for sentence in labelled(message)]
-        latest = self._bank.summaries.latest(self.scope)
-        return self._fitted([*(latest.sentences if latest else ()), *waiting], self.token_budget)
+        try:
+            with waiting_at_most(ANSWER_WAITS_S):
+                # What waits is read first: if it is summarised meanwhile, it is shown twice rather than not at all.
+                waiting = [sentence for message in self._unsummarised() for sentence in labelled(message)]
+                latest = self._bank.summaries.latest(self.scope)
+                return self._fitted([*(latest.sentences if latest else ()), *waiting], self.token_budget)
+        except StoreError as error:
+            warn_store_failed("the summary is not shown", error)
+        return ""
 
     def _fitted(self, texts: Sequence[str], token_budget: int) -> str:
         """As many sentences as fit, as a quoted block; names in braces are broken, which chat engines would fill in."""
@@ -171,9 +172,10 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
     def _unsummarised(self) -> list[Message]:
         """The messages that were handed over and are not in the summary yet."""
         with self._lock:
-            queued = [message for batch in self._queue for message in batch.messages]
+            queued = [message for each in self._waiting() for message in each.messages]
         turns = (turn for name in self._pending_sessions() for turn in self._bank.turns(self.scope, name))
-        return [*(message for turn in turns for message in turn.messages), *queued]
+        stored = {message.id: message for turn in turns for message in turn.messages}
+        return [*stored.values(), *(message for message in queued if message.id not in stored)]
 
     def _pending_sessions(self) -> list[str]:
         # From the store: another process may have been interrupted after it stored messages and before it summarised.
@@ -201,50 +203,52 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         copies = [without_recalled(message) for message in messages]
         await asyncio.to_thread(self._take_in, copies)
 
-    def _take_in(self, chats: Sequence[ChatMessage]) -> None:
-        now = datetime.now(timezone.utc)
+    def _take_in(self, chats: Sequence[ChatMessage], within: float = ANSWER_WAITS_S) -> None:
         by_session = messages_by_session(as_steps(chats, self._by_user), tools=self.remember_tools)
         with self._lock:
-            unseen = {session: self._unseen(session, messages) for session, messages in by_session.items()}
-            self._queue += [_Batch(session, tuple(new), now) for session, new in unseen.items() if new]
-            self._remember()
+            for session, said in by_session.items():
+                named = [with_id_and_time(self._bank, message) for message in said]
+                self._unread.append((Unstored(session=session, messages=named), said))
+            self._remember(within)
             self._closing = self._worker.submit(copy_context().run, self._close)
 
-    def _unseen(self, session: str, messages: list[Message]) -> list[Message]:
-        """The messages without those of a history that is handed over again."""
+    def _remember(self, within: float) -> None:
+        """Store what waits, in order; a locked store is waited for so many seconds, and what it refuses waits on."""
+        waiting = len(self._queue)
         try:
-            parts = [name for name in self._bank.sessions(self.scope) if _PART.sub("", name) == session]
-            turns = [turn for name in parts for turn in self._bank.turns(self.scope, name)]
-        except StoreError:
-            turns = []  # storing them fails too, and is told
-        held = [message for turn in turns for message in turn.messages]
-        held += [message for batch in self._queue if batch.session == session for message in batch.messages]
-        as_kept = self._bank.storage.as_kept
-        return [messages[place] for place in new_of(as_kept(messages), as_kept(held))]
-
-    def _remember(self) -> None:
-        """Store what is queued, in order; what the store refuses stays in the queue."""
-        while self._queue:
-            batch = self._queue[0]
+            with waiting_at_most(within):
+                while self._unread:
+                    self._queue += self._parts_of(*self._unread[0])
+                    del self._unread[0]
+            new = self._queue[waiting:]
             try:
-                self._stored(batch)
-            except StoreError as error:
-                count = sum(len(each.messages) for each in self._queue)
-                warn_degraded(
-                    f"the store failed; {count} messages that left the window are kept in memory and stored with the "
-                    f"next ones: {error}"
-                )
-                return
-            self._queue.pop(0)
+                with waiting_for_a_lock(shared_writer(self._bank), self.scope, within):
+                    store_all(self._bank, self.scope, self._queue)
+            except (StoreLocked, StoreUnwritable):
+                keep_meanwhile(self._bank, self.scope, new)
+                raise
+        except StoreLocked:
+            return
+        except StoreError as error:
+            count = sum(len(each.messages) for each in self._waiting())
+            warn_degraded(
+                f"the store failed; {count} messages that left the window are kept in memory and stored with the "
+                f"next ones: {error}"
+            )
 
-    def _stored(self, batch: _Batch) -> None:
-        name = _next_part(batch.session, self._bank.sessions(self.scope))
-        try:
-            self._bank.remember(self.scope, batch.messages, session=name, at=batch.at)
-        except InvalidInput:
-            # Another message has one of the ids: the words are worth more than the ids.
-            bare = [replace(message, id=None) for message in batch.messages]
-            self._bank.remember(self.scope, bare, session=name, at=batch.at)
+    def _waiting(self) -> list[Unstored]:
+        return [*self._queue, *(given for given, _ in self._unread)]
+
+    def _parts_of(self, given: Unstored, said: Sequence[Message]) -> list[Unstored]:
+        """The messages without those of a history that is handed over again, as a session of their own."""
+        names = [*self._bank.sessions(self.scope), *(each.session for each in self._queue)]
+        parts = {name for name in names if _PART.sub("", name) == given.session}
+        held = [message for name in parts for turn in self._bank.turns(self.scope, name) for message in turn.messages]
+        held += [message for each in self._queue if each.session in parts for message in each.messages]
+        as_kept = self._bank.storage.as_kept
+        # By their own ids alone, and not by those that they were given.
+        new = [given.messages[place] for place in new_of(as_kept(said), as_kept(held))]
+        return [Unstored(session=_next_part(given.session, names), messages=new)] if new else []
 
     def _close(self) -> None:
         try:
@@ -265,9 +269,12 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         await asyncio.to_thread(self._settle)
 
     def _settle(self) -> None:
+        writer = shared_writer(self._bank)
+        if writer.keeps(self.scope):
+            writer.flush(_SETTLED_WITHIN_S)
         with self._lock:
-            self._take_in([])
-            closing, queued = self._closing, len(self._queue)
+            self._take_in([], math.inf)
+            closing, queued = self._closing, len(self._waiting())
         if closing is not None:
             closing.result()
         if queued:

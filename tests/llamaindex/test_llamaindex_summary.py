@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -214,6 +216,27 @@ async def test_pitfall_10_a_store_that_fails_loses_nothing(
     await block.aput(exchange(TALK[2]), session_id="t")
     assert [text for text in stored(bank) if text != "I see."] == TALK[:3]
     assert bank.sessions(ANN) == ["s/part-1", "t/part-1", "t/part-2"]
+
+
+@pytest.mark.slow
+async def test_an_answer_does_not_wait_for_a_locked_file(tmp_path: Path, bank: MemoryBank, block: Any) -> None:
+    with closing(sqlite3.connect(tmp_path / "m.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        await block.aput(exchange(TALK[0]), session_id="s")
+        assert time.monotonic() - began < 1.8
+        await block.aput(exchange(TALK[1]), session_id="s")
+        assert (await block.aget()).count("Ghent") == 1, "what is not stored yet is shown"
+        assert time.monotonic() - began < 3
+        other.execute("COMMIT")
+    deadline = time.monotonic() + 5
+    while bank.health().unwritten and time.monotonic() < deadline:  # written though nothing more is said
+        await asyncio.sleep(0.02)
+    assert [text for text in stored(bank) if text != "I see."] == TALK[:2]
+    await block.asettle()
+    assert [text for text in stored(bank) if text != "I see."] == TALK[:2]
+    assert bank.sessions(ANN) == ["s/part-1", "s/part-2"]
+    assert block._pending_sessions() == []
 
 
 async def test_a_store_that_fails_while_summarising_is_tried_again(
