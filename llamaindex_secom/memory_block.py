@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import takewhile
 from typing import Any, Final, Literal
 
 from llama_index.core.async_utils import asyncio_run
@@ -16,12 +17,13 @@ from llama_index.core.memory import BaseMemoryBlock, Memory
 from typing_extensions import Unpack
 
 from secom_core.bank import BackgroundWriter, MemoryBank
-from secom_core.bank.answers import shared_writer, waiting_for_a_lock
+from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon, shared_writer, waiting_for_a_lock
 from secom_core.bank.unwritten import is_forgotten, with_id_and_time
 from secom_core.conversation import Message, check_scope
 from secom_core.errors import StoreLocked, StoreUnwritable
 from secom_core.memory import Recall, RecallOptions
 from secom_core.processes import ForkLock
+from secom_core.stores.database import waiting_at_most
 
 from .agent_steps import UserHook, as_steps, check_user_hook, said_by_user
 from .arguments import refuse_unknown
@@ -140,6 +142,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     _lock: Any = PrivateAttr()
     _recalls: OrderedDict[str, tuple[_Query, Recall]] = PrivateAttr()
     _epoch: tuple[int, int] | None = PrivateAttr(default=None)
+    _unread: list[tuple[Unstored, list[Message]]] = PrivateAttr(default_factory=list)
 
     def __init__(
         self,
@@ -223,7 +226,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         if not asked.strip():
             return ""
         try:
-            query = _Query(asked, place, self._bank.storage.epoch(self.scope))
+            query = _Query(asked, place, epoch_soon(self._bank, self.scope))
             query, recall = self._cached(session, query) or self._asked(session, query, messages)
             return _Block.of(recall, session, query)
         except FAILURES as error:
@@ -294,11 +297,9 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
     def _take_in(self, chats: Sequence[ChatMessage]) -> None:
         by_session = messages_by_session(as_steps(chats, self._by_user), tools=self.remember_tools)
         with self._lock:
-            unseen = {session: self._unseen(session, messages) for session, messages in by_session.items()}
             new = [
                 Unstored(session=session, messages=[with_id_and_time(self._bank, each) for each in messages])
-                for session, messages in unseen.items()
-                if messages
+                for session, messages in by_session.items()
             ]
             for session in by_session.keys() & self._recalls.keys():
                 # These messages have left the window, and the last recall did not have them: it answers nothing more.
@@ -306,30 +307,36 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
                 self._recalls[session] = replace(query, place=_NOWHERE), recall
             if self.write == "off":
                 return
-            waiting, self.unstored = len(self.unstored), [*self.unstored, *new]
+            waiting, self.unstored = self.unstored, [*self.unstored, *new]
+            self._unread += [(each, by_session[each.session]) for each in new]
             try:
+                with waiting_at_most(ANSWER_WAITS_S):
+                    self._leave_out_known()
                 with waiting_for_a_lock(shared_writer(self._bank), self.scope):
                     self._store(waiting)
-            except StoreLocked:
-                keep_meanwhile(self._bank, self.scope, new)
             except FAILURES as error:
-                warn_store_failed("what left the window is kept and stored with what leaves it next", error)
-                if isinstance(error, StoreUnwritable):
-                    keep_meanwhile(self._bank, self.scope, new)
+                if self._unread or not isinstance(error, StoreLocked):
+                    warn_store_failed("what left the window is kept and stored with what leaves it next", error)
+                if not self._unread and isinstance(error, (StoreLocked, StoreUnwritable)):
+                    keep_meanwhile(self._bank, self.scope, [each for each in new if each.messages])
 
-    def _unseen(self, session: str, messages: list[Message]) -> list[Message]:
-        """The messages without those of a history that is handed over again."""
-        try:
-            held = [message for turn in self._bank.turns(self.scope, session) for message in turn.messages]
-        except FAILURES:
-            held = []  # storing them fails too, and is told
-        held += [message for each in self.unstored if each.session == session for message in each.messages]
+    def _leave_out_known(self) -> None:
+        """Leave the messages of a history that is handed over again out of what came in."""
         as_kept = self._bank.storage.as_kept
-        return [messages[place] for place in new_of(as_kept(messages), as_kept(held))]
+        while self._unread:
+            given, said = self._unread[0]
+            held = [message for turn in self._bank.turns(self.scope, given.session) for message in turn.messages]
+            earlier = takewhile(lambda each: each is not self._unread[0][0], self.unstored)
+            held += [message for each in earlier if each.session == given.session for message in each.messages]
+            # By their own ids alone, and not by those that they were given.
+            given.messages = [given.messages[place] for place in new_of(as_kept(said), as_kept(held))]
+            del self._unread[0]
+        self.unstored = [each for each in self.unstored if each.messages]
 
-    def _store(self, waiting: int) -> None:
+    def _store(self, waiting: Sequence[Unstored]) -> None:
         if waiting and is_forgotten(self._epoch, self._bank.storage.epoch(self.scope)):
-            del self.unstored[:waiting]
+            gone = set(map(id, waiting))
+            self.unstored = [each for each in self.unstored if id(each) not in gone]
         store_all(self._writer or self._bank, self.scope, self.unstored)
         self._epoch = self._bank.storage.epoch(self.scope)
 

@@ -278,6 +278,24 @@ async def test_pitfall_10_a_put_never_raises_and_loses_nothing(bank: MemoryBank,
     assert times == sorted(t for t in times if t is not None)
 
 
+@pytest.mark.parametrize("given_again", [False, True])
+async def test_an_answer_does_not_wait_for_tables_that_another_program_has(
+    postgres: Any, postgres_url: str, given_again: bool
+) -> None:
+    with MemoryBank.open(postgres_url) as bank:
+        block = SecomMemoryBlock(scope=ANN, bank=bank)
+        await block.aput([*exchange(TALK[0]), *exchange(TALK[1])], session_id="monday")
+        expected = pytest.warns(DegradedWarning, match="what left the window is kept|nothing is recalled")
+        with postgres.tables_taken(postgres_url), expected:
+            began = time.monotonic()
+            again = [*exchange(TALK[0]), *exchange(TALK[1])] if given_again else []
+            await block.aput([*again, *exchange(TALK[2])], session_id="monday")
+            assert await block.aget([user(QUERY)], session_id="monday") == ""
+            assert time.monotonic() - began < 3.5
+        assert await block.aflush(10)
+        assert stored(bank) == [words for text in TALK[:3] for words in (text, "I see.")]
+
+
 async def test_pitfall_10_messages_that_make_no_sense_do_not_raise(bank: MemoryBank, block: SecomMemoryBlock) -> None:
     await block.aput([user("first", id="1"), user("other words", id="1")], session_id="monday")
     await block.aput([user("when", timestamp="never")], session_id="monday")
