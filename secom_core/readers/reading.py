@@ -89,6 +89,21 @@ class Reading:
                     raise InvalidTranscript(f"{file.shown}: a line of more than {LONGEST_TEXT:,} characters")
                 yield line.rstrip("\n")
 
+    def rows(self, file: File) -> Iterator[Mapping[str, Any]]:
+        """The objects of JSON lines; other values are passed over.
+
+        Raises:
+            InvalidTranscript: a line is no JSON; with its number.
+        """
+        for number, line in enumerate(self.lines(file), start=1):
+            try:
+                row = json.loads(line) if line.strip() else None
+            except (ValueError, RecursionError) as error:
+                self.bad(InvalidTranscript(f"{file.shown}: line {number} is not JSON: {error}"))
+                continue
+            if isinstance(row, Mapping):
+                yield row
+
     def whole(self, file: File) -> str:
         """The text of a file that is read whole.
 

@@ -6,13 +6,11 @@ files and the output of commands, far longer than the talk.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from ...conversation import Message, Session
-from ...errors import InvalidTranscript
 from ...text.patterns import regex
 from ..documents import laid_out
 from ..files import Export, File
@@ -38,22 +36,11 @@ def read(export: Export, files: list[File], reading: Reading) -> Iterator[Sessio
     """A session a log, called by the folder that was worked in and the beginning of its id."""
     for file in files:
         said, folder = list[Message](), ""
-        for row in _rows(file, reading):
+        for row in reading.rows(file):
             folder = folder or PurePosixPath(str(row.get("cwd") or "").replace("\\", "/")).name
             if row.get("type") in _SAID:
                 said += reading.kept(_message, row, file.shown)
         yield grouped(titled(folder or "Claude Code", file.stem), [each for each in said if each.text])
-
-
-def _rows(file: File, reading: Reading) -> Iterator[Mapping[str, Any]]:
-    for number, line in enumerate(reading.lines(file), start=1):
-        try:
-            row = json.loads(line) if line.strip() else None
-        except (ValueError, RecursionError) as error:
-            reading.bad(InvalidTranscript(f"{file.shown}: line {number} is not JSON: {error}"))
-            continue
-        if isinstance(row, Mapping):
-            yield row
 
 
 def _message(row: Mapping[str, Any], reading: Reading) -> Message:
