@@ -735,6 +735,161 @@ MESSENGER = {
     "is_still_participant": True,
     "thread_path": "inbox/zoe_123",
 }
+KAKAOTALK = (
+    "독서 모임 12 카카오톡 대화\n저장한 날짜 : 2024년 5월 4일 오후 7:17\n\n\n"
+    "2024년 5월 3일 오전 12:05\n2024년 5월 3일 오전 12:05, 지민 : 다음 책은 뭐예요? : )\n두 권 중에서\n"
+    "2024년 5월 3일 오후 3:20, 수아님이 나갔습니다.\n2024년 5월 3일 오후 3:21, 민호 : 사진\n\n"
+    "2024년 5월 4일 오후 12:01\n2024년 5월 4일 오후 12:01, 민호 : 소년이 온다\n"
+)
+
+
+def grok_response(own: str, parent: str | None, sender: str, words: str, at: int, **more: Any) -> dict[str, Any]:
+    response = {
+        "_id": own,
+        "conversation_id": "8c1f0000-1",
+        "message": words,
+        "sender": sender,
+        "create_time": {"$date": {"$numberLong": str(at * 1000)}},
+        "parent_response_id": parent,
+        "model": "grok-4",
+        **more,
+    }
+    return {"response": {key: value for key, value in response.items() if value is not None}, "share_link": None}
+
+
+CITED = (
+    'Ghent has three.<grok:render card_id="5e3c81" card_type="citation_card" type="render_inline_citation">\n'
+    '<argument name="citation_id">20</argument>\n</grok:render> The nearest is the Friday market.'
+)
+GROK: dict[str, Any] = {
+    "conversations": [
+        {
+            "conversation": {
+                "id": "8c1f0000-1",
+                "create_time": "2025-03-01T09:00:00.000000Z",
+                "modify_time": "2025-03-01T09:01:00.000000Z",
+                "title": "Markets",
+                "leaf_response_id": None,
+            },
+            "responses": [
+                grok_response("r1", None, "human", "Which markets are there?", 1740819600, file_attachments=["a-1"]),
+                grok_response("r2", "r1", "ASSISTANT", "In which city?", 1740819605),
+                grok_response("r3", "r1", "assistant", CITED, 1740819660, thinking_trace="Ghent, I guess."),
+                grok_response("r4", "r3", "human", "Draw it.", 1740819700),
+                grok_response("r5", "r4", "grok-3", "", 1740819710, generated_image_urls=["x/1.jpg"]),
+            ],
+        }
+    ],
+    "projects": [],
+    "tasks": [],
+    "media_posts": [],
+}
+
+
+def librechat_message(own: str, parent: str, mine: bool, text: str, second: int, **more: Any) -> dict[str, Any]:
+    return {
+        "_id": f"66326f3f{own}",
+        "messageId": own,
+        "conversationId": "4a86c40e-1",
+        "createdAt": f"2024-05-01T16:35:{second:02}.530Z",
+        "error": False,
+        "isCreatedByUser": mine,
+        "parentMessageId": parent,
+        "sender": "User" if mine else "GPT-4",
+        "text": text,
+        "unfinished": False,
+        **more,
+    }
+
+
+NO_PARENT = "00000000-0000-0000-0000-000000000000"
+CONTENT = [
+    {"type": "think", "think": "A pan."},
+    {"type": "text", "text": "I look.", "tool_call_ids": ["c1"]},
+    {
+        "type": "tool_call",
+        "tool_call": {
+            "id": "c1",
+            "type": "tool_call",
+            "name": "stock",
+            "args": '{"size": 28}',
+            "output": "two left",
+        },
+    },
+    {"type": "text", "text": {"value": "Take the 28 cm pan."}},
+]
+LIBRECHAT: dict[str, Any] = {
+    "conversationId": "4a86c40e-1",
+    "endpoint": "agents",
+    "title": "Pans",
+    "exportAt": "13:18:04 GMT-0400 (Eastern Daylight Time)",
+    "branches": True,
+    "recursive": True,
+    "options": {"model": "gpt-4", "promptPrefix": "You sell pans."},
+    "messages": [
+        {
+            **librechat_message("m1", NO_PARENT, True, "Which pan?", 11, files=[{"filename": "stove.jpg"}]),
+            "children": [
+                {**librechat_message("m2", "m1", False, "Any.", 12), "children": []},
+                {
+                    **librechat_message("m3", "m1", False, "", 20, content=CONTENT),
+                    "children": [{**librechat_message("m4", "m3", True, "And a lid?", 40), "children": []}],
+                },
+            ],
+        }
+    ],
+}
+
+
+def codex_line(kind: str, payload: Mapping[str, Any], second: int = 0) -> str:
+    return json.dumps({"timestamp": f"2026-04-22T19:00:{second:02}.068Z", "type": kind, "payload": payload}) + "\n"
+
+
+CODEX_META = {
+    "id": "019cb655-7826-7080-b375-f4bd0ec83d54",
+    "timestamp": "2026-04-22T19:00:00.060Z",
+    "cwd": "/home/ann/shop",
+    "originator": "codex_cli_rs",
+    "cli_version": "0.128.0",
+    "source": "cli",
+    "base_instructions": {"text": "You are Codex."},
+}
+
+
+def codex_said(role: str, text: str, second: int = 0) -> str:
+    kind = "output_text" if role == "assistant" else "input_text"
+    return codex_line(
+        "response_item", {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}, second
+    )
+
+
+def codex_prompt(text: str, second: int = 0) -> str:
+    event = {"type": "user_message", "message": text, "images": [], "local_images": []}
+    return codex_said("user", text, second) + codex_line("event_msg", event, second)
+
+
+PATCH = "*** Begin Patch\n*** Update File: login.py\n+timeout = 30\n*** End Patch"
+CODEX = "".join(
+    [
+        codex_line("session_meta", CODEX_META),
+        codex_said("developer", "<permissions instructions>…"),
+        codex_said("user", "# AGENTS.md instructions for /home/ann/shop"),
+        codex_prompt("Why does the login fail?", 1),
+        codex_line("response_item", {"type": "reasoning", "summary": [], "encrypted_content": "x"}, 2),
+        codex_said("assistant", "I look.", 3),
+        codex_line("event_msg", {"type": "agent_message", "message": "I look."}, 3),
+        codex_line(
+            "response_item",
+            {"type": "function_call", "name": "exec_command", "arguments": '{"cmd": "make"}', "call_id": "c"},
+            4,
+        ),
+        codex_line("response_item", {"type": "function_call_output", "call_id": "c", "output": "FAIL"}, 5),
+        codex_line(
+            "response_item", {"type": "custom_tool_call", "name": "apply_patch", "input": PATCH, "call_id": "d"}, 6
+        ),
+        codex_said("assistant", "It waited too briefly.", 7),
+    ]
+)
 TEXTS: Mapping[str, tuple[str, ...]] = {
     name: tuple(content.decode() if isinstance(content, bytes) else _text(content) for content in contents)
     for name, contents in {
@@ -742,7 +897,10 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
         "claude": (CLAUDE,),
         "deepseek": (DEEPSEEK,),
         "open-webui": (OPEN_WEBUI,),
+        "librechat": (LIBRECHAT,),
+        "grok": (GROK,),
         "claude-code": (CLAUDE_CODE,),
+        "codex": (CODEX,),
         "copilot": (COPILOT,),
         "gemini": (GEMINI, GEMINI_PAGE),
         "telegram": (TELEGRAM, TELEGRAM_CHAT),
@@ -753,6 +911,7 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
         "teams": (TEAMS, GRAPH),
         "signal": (SIGNAL, SIGNAL_BACKUP, SIGNAL_DESKTOP),
         "whatsapp": (ANDROID, IOS),
+        "kakaotalk": (KAKAOTALK,),
         "line": (LINE,),
         "wechat": (WECHAT,),
         "sharegpt": (SHAREGPT,),
@@ -777,12 +936,16 @@ FILES: Mapping[str, Any] = {
     "claude.json": CLAUDE,
     "deepseek.json": DEEPSEEK,
     "open-webui.json": OPEN_WEBUI,
+    "librechat.json": LIBRECHAT,
+    "prod-grok-backend.json": GROK,
     "5d1e2b3c.jsonl": CLAUDE_CODE,
+    "rollout-2026-04-22.jsonl": CODEX,
     "chat.json": COPILOT,
     "MyActivity.json": GEMINI,
     "MyActivity.html": GEMINI_PAGE,
     "WhatsApp Chat with Choir.txt": ANDROID,
     "_chat.txt": IOS,
+    "KakaoTalkChats.txt": KAKAOTALK,
     "[LINE] 山田太郎とのトーク.txt": LINE,
     "微信.txt": WECHAT,
     "result.json": TELEGRAM,

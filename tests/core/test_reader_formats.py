@@ -107,6 +107,59 @@ EXPECTED: dict[str, tuple[str, dict[str, list[Row]]]] = {
             ]
         },
     ),
+    "librechat.json": (
+        "librechat",
+        {
+            "Pans (4a86c40e)": [
+                ("user", None, "2024-05-01 16:35:11", "Which pan?\n[file: stove.jpg]"),
+                (
+                    "assistant",
+                    None,
+                    "2024-05-01 16:35:20",
+                    'I look.\n[calls stock({"size": 28})]\ntwo left\nTake the 28 cm pan.',
+                ),
+                ("user", None, "2024-05-01 16:35:40", "And a lid?"),
+            ]
+        },
+    ),
+    "prod-grok-backend.json": (
+        "grok",
+        {
+            "Markets (8c1f0000)": [
+                ("user", None, "2025-03-01 09:00:00", "Which markets are there?\n[file]"),
+                ("assistant", None, "2025-03-01 09:01:00", "Ghent has three. The nearest is the Friday market."),
+                ("user", None, "2025-03-01 09:01:40", "Draw it."),
+                ("assistant", None, "2025-03-01 09:01:50", "[image]"),
+            ]
+        },
+    ),
+    "rollout-2026-04-22.jsonl": (
+        "codex",
+        {
+            "shop (f4bd0ec8)": [
+                ("user", None, "2026-04-22 19:00:01", "Why does the login fail?"),
+                ("assistant", None, "2026-04-22 19:00:03", "I look."),
+                ("assistant", None, "2026-04-22 19:00:04", '[calls exec_command({"cmd": "make"})]'),
+                (
+                    "assistant",
+                    None,
+                    "2026-04-22 19:00:06",
+                    f'[calls apply_patch({{"input": "…"}})]\n{examples.PATCH}',
+                ),
+                ("assistant", None, "2026-04-22 19:00:07", "It waited too briefly."),
+            ]
+        },
+    ),
+    "KakaoTalkChats.txt": (
+        "kakaotalk",
+        {
+            "독서 모임 2024-05-03": [
+                ("", "지민", "2024-05-03 00:05:00", "다음 책은 뭐예요? : )\n두 권 중에서"),
+                ("", "민호", "2024-05-03 15:21:00", "[image]"),
+            ],
+            "독서 모임 2024-05-04": [("", "민호", "2024-05-04 12:01:00", "소년이 온다")],
+        },
+    ),
     "5d1e2b3c.jsonl": (
         "claude-code",
         {
@@ -449,6 +502,9 @@ def test_branches_that_were_left_hidden_messages_and_reasoning_are_counted(tmp_p
     [
         ("deepseek.json", "messages on other branches (1), reasoning (1)"),
         ("open-webui.json", "messages on other branches (1), reasoning (1)"),
+        ("librechat.json", "messages on other branches (1), reasoning (1)"),
+        ("prod-grok-backend.json", "messages on other branches (1), reasoning (1)"),
+        ("rollout-2026-04-22.jsonl", "hidden messages (2), reasoning (1), results of tools (1)"),
         ("chat.json", "reasoning (1)"),
         ("5d1e2b3c.jsonl", "hidden messages (2), messages of subagents (1), reasoning (1), results of tools (1)"),
     ],
