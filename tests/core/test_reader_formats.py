@@ -905,6 +905,17 @@ def test_what_stands_for_media_is_named_and_words_are_left_alone(tmp_path: Path,
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
+def test_columns_with_humps_in_their_names_are_known(tmp_path: Path) -> None:
+    head = "senderName,text,messageId,createdAt,conversationId\n"
+    table = f'{head}Ann,Which pan?,m1,2024-05-01T16:35:11.530Z,c1\nBob,"The 28 cm, one.",m2,2024-05-01T16:35:20Z,c2\n'
+    assert of(tmp_path, "pans.csv", table) == {
+        "c1": [("", "Ann", "2024-05-01 16:35:11", "Which pan?")],
+        "c2": [("", "Bob", "2024-05-01 16:35:20", "The 28 cm, one.")],
+    }
+    [found] = of(tmp_path, "pans.csv", "timeStamp,Text\n2024-05-01 16:35,Which pan?\n").values()
+    assert found[0][2:] == ("2024-05-01 16:35:00", "Which pan?")
+
+
 def test_columns_are_guessed_and_that_is_said_or_named(tmp_path: Path) -> None:
     said: list[str] = []
     text = (

@@ -42,6 +42,7 @@ _PAIRS: Final = (
 _GIVEN: Final = ("input", "context")
 """What an instruction is about, in a column of its own."""
 _NUMERIC: Final = regex(r"(\d{1,2})([./-])(\d{1,2})[./-](\d{4}|\d\d)(?:,?\s+(.*))?")
+_HUMP: Final = regex(r"(?<=[a-z0-9])(?=[A-Z])")
 _WITH_DAY: Final = regex(r"\d{4}-\d|\d[./]\d{1,2}[./]\d|\s\d{4}\b|(?<![.,\d])\d{9}")
 """What no time of day holds: a date, or seconds since 1970."""
 _LONGEST_CELL: Final = 50_000_000
@@ -51,7 +52,7 @@ def looks_like(file: File) -> bool:
     """A name with the ending of a table, or a first line that names a column of words and one of who or when."""
     if file.encoding.is_binary or file.suffix in (".csv", ".tsv"):
         return not file.encoding.is_binary
-    names = {_plain(name.strip('" \r')) for name in _heading(file).split(_delimiter(file))}
+    names = {each for name in _heading(file).split(_delimiter(file)) for each in _spellings(name.strip('" \r'))}
     others = f"{_GUESSES['speaker']} {_GUESSES['role']} {_GUESSES['at']}".split()
     return not names.isdisjoint(_GUESSES["text"].split()) and not names.isdisjoint(others)
 
@@ -130,7 +131,7 @@ def of_rows(
 
 def _columns(names: Sequence[Any], reading: Reading) -> dict[str, str]:
     """Which column is what: ``text``, ``speaker`` and so on; ``prompt`` and ``answer`` where both stand in a row."""
-    known = {_plain(str(name)): str(name) for name in names if name}
+    known = {each: str(name) for name in names if name for each in _spellings(str(name))}
     for what, name in reading.columns.items():
         if what not in _GUESSES:
             raise InvalidInput(f"a table has no {what!r}: name {', '.join(_GUESSES)}, such as text={name}")
@@ -160,8 +161,10 @@ def _columns(names: Sequence[Any], reading: Reading) -> dict[str, str]:
     raise InvalidInput(f"which column holds the words? Say it with --columns text=NAME; there are {listed}")
 
 
-def _plain(name: str) -> str:
-    return name.strip().lower().replace(" ", "_").replace("-", "_")
+def _spellings(name: str) -> set[str]:
+    """``created_at`` of ``Created At``; of ``createdAt`` also ``createdat``, as ``timestamp`` of ``timeStamp``."""
+    plain = name.strip().replace(" ", "_").replace("-", "_")
+    return {plain.lower(), _HUMP.sub("_", plain).lower()}
 
 
 def _pairs(rows: Iterable[tuple[int, Mapping[str, Any]]], columns: Mapping[str, str]) -> Iterator[Message]:
