@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from itertools import chain, islice
 from typing import Any, Final, TypeAlias
 
 from langchain_core.runnables import run_in_executor
 
 from secom_core import MemoryBank
+from secom_core.bank.answers import ANSWER_WAITS_S
 from secom_core.conversation import json_flaw
-from secom_core.errors import InvalidInput, MissingExtra, shorten
+from secom_core.errors import InvalidInput, MissingExtra, StoreUnwritable, shorten, warn_degraded
+from secom_core.stores.database import waiting_at_most
 
 try:
     from langgraph.store.base import (
@@ -34,6 +37,8 @@ from .item_filters import check_filter, is_in, matches
 from .items import Items, StoredItem, searched_text
 
 _Found: TypeAlias = tuple[StoredItem, float | None]
+_Writes: TypeAlias = dict[str, Callable[[], None]]
+"""What is to be written after a read, by the ids of the items' turns."""
 _TTL: Final = frozenset({"default_ttl", "omit_expired", "refresh_on_read"})
 
 
@@ -95,7 +100,9 @@ class SecomStore(BaseStore):
         given = list(ops)
         for op in given:
             _check(op)
-        results = [self._read(op) for op in given]
+        besides: _Writes = {}
+        results = [self._read(op, besides) for op in given]
+        _try(besides.values())
         puts = {(op.namespace, op.key): op for op in given if isinstance(op, PutOp)}
         for op in puts.values():
             self._put(op)
@@ -108,60 +115,79 @@ class SecomStore(BaseStore):
     def sweep_ttl(self) -> int:
         """Delete every item whose time has come; how many there were. For a scheduler."""
         items = [each for namespace in self._items.namespaces() for each in self._items.all(namespace)]
-        return len(items) - len(self._living(items))
+        ended: _Writes = {}
+        self._living(items, ended)
+        for end in ended.values():
+            end()
+        return len(ended)
 
     # -- reading --------------------------------------------------------------------------------------------------
 
-    def _read(self, op: Op) -> Result:
+    def _read(self, op: Op, besides: _Writes) -> Result:
+        """The result of an operation; what its items' times want written is added to ``besides``."""
         if isinstance(op, GetOp):
-            return self._get(op)
+            return self._get(op, besides)
         if isinstance(op, SearchOp):
-            return self._search(op)
+            return self._search(op, besides)
         return self._namespaces(op) if isinstance(op, ListNamespacesOp) else None
 
-    def _get(self, op: GetOp) -> Item | None:
+    def _get(self, op: GetOp, besides: _Writes) -> Item | None:
         found = self._items.get(op.namespace, op.key)
-        living = self._living([found] if found is not None else [], refresh=op.refresh_ttl)
+        living = self._living([found] if found is not None else [], besides)
+        if op.refresh_ttl:
+            besides |= self._refreshes(living)
         return Item(**_fields_of(living[0])) if living else None
 
-    def _search(self, op: SearchOp) -> list[SearchItem]:
+    def _search(self, op: SearchOp, besides: _Writes) -> list[SearchItem]:
         last = op.offset + op.limit
         namespaces = self._items.namespaces(op.namespace_prefix)
         if op.filter:
-            found = [each for namespace in namespaces for each in self._scored(namespace, op)]
+            found = [each for namespace in namespaces for each in self._scored(namespace, op, besides)]
         else:
-            found = self._best(namespaces, op.query, last) if op.query else []
-            found += self._others(namespaces, {item.turn_id for item, _ in found}, last - len(found))
+            found = self._best(namespaces, op.query, last, besides) if op.query else []
+            known = {item.turn_id for item, _ in found}
+            found += self._others(namespaces, known, last - len(found), besides)
         if op.query:
             found.sort(key=lambda each: -1.0 if each[1] is None else each[1], reverse=True)
         page = found[op.offset : last]
         if op.refresh_ttl:
-            self._refresh([item for item, _ in page])
+            besides |= self._refreshes(item for item, _ in page)
         return [SearchItem(**_fields_of(item), score=score) for item, score in page]
 
-    def _best(self, namespaces: Iterable[tuple[str, ...]], query: str, k: int) -> list[_Found]:
+    def _best(self, namespaces: Iterable[tuple[str, ...]], query: str, k: int, besides: _Writes) -> list[_Found]:
         """The items that a query finds, ``k`` of each namespace at most."""
-        return [each for namespace in namespaces for each in self._best_living(namespace, query, k)]
+        return [each for namespace in namespaces for each in self._best_living(namespace, query, k, besides)]
 
-    def _best_living(self, namespace: tuple[str, ...], query: str, k: int) -> list[tuple[StoredItem, float]]:
-        """What a query finds in a namespace; where something expired takes a place, all of it is deleted first."""
+    def _best_living(
+        self, namespace: tuple[str, ...], query: str, k: int, besides: _Writes
+    ) -> list[tuple[StoredItem, float]]:
+        """What a query finds in a namespace; where something expired takes a place, more is looked for."""
+        count = k
         while True:
-            found, now = self._items.best(namespace, query, k), _now()
-            if all(self._items.lives(item, now) for item, _ in found):
+            scored = self._items.best(namespace, query, count)
+            living = {item.turn_id for item in self._living([item for item, _ in scored], besides)}
+            found = [each for each in scored if each[0].turn_id in living][:k]
+            if len(found) == k or len(scored) < count:
                 return found
-            self._living(self._items.all(namespace))
+            count *= 2
 
-    def _others(self, namespaces: Iterable[tuple[str, ...]], known: set[str], count: int) -> list[_Found]:
+    def _others(
+        self,
+        namespaces: Iterable[tuple[str, ...]],
+        known: set[str],
+        count: int,
+        besides: _Writes,
+    ) -> list[_Found]:
         """So many further items, read one after the other, in the order in which their keys came."""
         each = chain.from_iterable(map(self._items.one_by_one, namespaces))
-        living = (item for item in each if self._living([item]) and item.turn_id not in known)
-        return [(item, None) for item in islice(living, max(0, count))]
+        new = (item for item in each if item.turn_id not in known and self._living([item], besides))
+        return [(item, None) for item in islice(new, max(0, count))]
 
-    def _scored(self, namespace: tuple[str, ...], op: SearchOp) -> list[_Found]:
+    def _scored(self, namespace: tuple[str, ...], op: SearchOp, besides: _Writes) -> list[_Found]:
         """The items of a namespace that match, in the order of their keys, each with its relevance where it has one."""
         items: list[StoredItem] = []
         others: list[StoredItem] = []
-        for each in self._living(self._items.all(namespace)):
+        for each in self._living(self._items.all(namespace), besides):
             (items if matches(each.value, op.filter) else others).append(each)
         scores = self._items.relevance(namespace, op.query, others) if op.query and items else {}
         return [(item, scores.get(item.turn_id) if item.text else None) for item in items]
@@ -171,23 +197,21 @@ class SecomStore(BaseStore):
         found = [each for each in self._items.namespaces() if all(is_in(each, condition) for condition in conditions)]
         return sorted({each[: op.max_depth] for each in found})[op.offset : op.offset + op.limit]
 
-    def _living(self, items: Iterable[StoredItem], *, refresh: bool = False) -> list[StoredItem]:
-        """Those whose time has not come, maybe with their time anew; the others are deleted."""
+    def _living(self, items: Iterable[StoredItem], besides: _Writes) -> list[StoredItem]:
+        """Those whose time has not come; that the others are deleted is added to ``besides``."""
         now = _now()
         living: list[StoredItem] = []
         for item in items:
             if self._items.lives(item, now):
                 living.append(item)
             else:
-                self._items.end(item)
-        if refresh:
-            self._refresh(living)
+                besides[item.turn_id] = partial(self._items.end, item)
         return living
 
-    def _refresh(self, items: Iterable[StoredItem]) -> None:
-        for item in items:
-            if item.minutes is not None:
-                self._items.renew(item, _after(item.minutes, _now()))
+    def _refreshes(self, items: Iterable[StoredItem]) -> _Writes:
+        """What gives items that were read their time anew."""
+        lasting = ((item, item.minutes) for item in items if item.minutes is not None)
+        return {item.turn_id: partial(self._items.renew, item, _after(minutes, _now())) for item, minutes in lasting}
 
     # -- writing --------------------------------------------------------------------------------------------------
 
@@ -200,6 +224,16 @@ class SecomStore(BaseStore):
         text = searched_text(op.value, op.index if op.index is not None else self.fields)
         expires = _after(op.ttl, now) if op.ttl is not None else None
         self._items.put(StoredItem(op.namespace, op.key, dict(op.value), created, now, text, op.ttl, expires))
+
+
+def _try(writes: Iterable[Callable[[], None]]) -> None:
+    """Write what comes with a read. Where nothing can be written for now, what was read is given all the same."""
+    try:
+        for write in writes:
+            with waiting_at_most(ANSWER_WAITS_S):
+                write()
+    except StoreUnwritable as error:
+        warn_degraded("items were read, but their time (ttl) was not begun again, and none that expired deleted", error)
 
 
 def _after(minutes: float, now: datetime) -> datetime:

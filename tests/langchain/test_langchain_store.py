@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ from secom_core.conversation import ITEMS
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
 from secom_core.segmenters.lexical import LexicalSegmenter
 from secom_core.segmenters.zero_shot import ZeroShotSegmenter
+from secom_core.stores.database import waiting_at_most
 from secom_core.testing import Answer, ScriptedModel, ScriptedServer, ToolCall
 
 ANN, BOB = ("memories", "ann"), ("memories", "bob")
@@ -368,6 +371,27 @@ def test_a_read_takes_back_nothing_that_is_put_or_deleted_meanwhile(
     found = other.get(ANN, "a", refresh_ttl=False)
     assert (found and found.value) == value
     assert len(bank.turns((ITEMS, *ANN))) == (value is not None)
+
+
+@pytest.mark.parametrize("how", ["get", "search", "query", "filter"])
+def test_what_is_read_is_given_though_nothing_can_be_written(tmp_path: Path, clock: Any, how: str) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        store = SecomStore(bank)
+        store.put(ANN, "old", {"text": "an apple"}, ttl=10)
+        store.put(ANN, "a", {"text": "an apple tree"}, ttl=20)
+        clock.pass_minutes(11)
+        ways: dict[str, Any] = {"search": {"limit": 1}, "query": {"query": "apple"}, "filter": {"filter": {"n": None}}}
+        with closing(sqlite3.connect(tmp_path / "memory.db")) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.warns(DegradedWarning, match="locked") as warned:
+                found = [store.get(ANN, "a")] if how == "get" else store.search(ANN, **ways[how])
+        assert [item.key for item in found if item is not None] == ["a"]
+        assert len(warned) == 1
+        with closing(sqlite3.connect(tmp_path / "memory.db")) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with waiting_at_most(0.1), pytest.raises(StoreError, match="locked"):
+                store.sweep_ttl()
+        assert (store.sweep_ttl(), len(bank.turns((ITEMS, *ANN)))) == (1, 1)
 
 
 def test_reading_an_item_writes_its_time_alone_which_moves_with_it(bank: MemoryBank, clock: Any) -> None:
