@@ -145,7 +145,7 @@ class SecomStore(BaseStore):
             found = [each for namespace in namespaces for each in self._scored(namespace, op, besides)]
         else:
             found = self._best(namespaces, op.query, last, besides) if op.query else []
-            known = {item.turn_id for item, _ in found}
+            known = {(item.namespace, item.key) for item, _ in found}
             found += self._others(namespaces, known, last - len(found), besides)
         if op.query:
             found.sort(key=lambda each: -1.0 if each[1] is None else each[1], reverse=True)
@@ -174,13 +174,13 @@ class SecomStore(BaseStore):
     def _others(
         self,
         namespaces: Iterable[tuple[str, ...]],
-        known: set[str],
+        known: set[tuple[tuple[str, ...], str]],
         count: int,
         besides: _Writes,
     ) -> list[_Found]:
         """So many further items, read one after the other, in the order in which their keys came."""
         each = chain.from_iterable(map(self._items.one_by_one, namespaces))
-        new = (item for item in each if item.turn_id not in known and self._living([item], besides))
+        new = (item for item in each if (item.namespace, item.key) not in known and self._living([item], besides))
         return [(item, None) for item in islice(new, max(0, count))]
 
     def _scored(self, namespace: tuple[str, ...], op: SearchOp, besides: _Writes) -> list[_Found]:

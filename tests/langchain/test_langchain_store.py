@@ -394,6 +394,19 @@ def test_what_is_read_is_given_though_nothing_can_be_written(tmp_path: Path, clo
         assert (store.sweep_ttl(), len(bank.turns((ITEMS, *ANN)))) == (1, 1)
 
 
+def test_a_search_gives_what_is_put_anew_meanwhile_once(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, other = filled(SecomStore(bank)), SecomStore(bank)
+    best = Items.best
+
+    def found(*given: Any) -> list[tuple[StoredItem, float]]:
+        items = best(*given)
+        other.put(ANN, "pet", {"content": "Her dog Bello swims in the sea."})
+        return items
+
+    monkeypatch.setattr(Items, "best", found)
+    assert [item.key for item in store.search(ANN, query="Where does the dog swim?")] == ["pet", "work", "tone"]
+
+
 def test_reading_an_item_writes_its_time_alone_which_moves_with_it(bank: MemoryBank, clock: Any) -> None:
     store, scope = SecomStore(bank), (ITEMS, *ANN)
     store.put(ANN, "a", {"text": "an apple"}, ttl=10)
