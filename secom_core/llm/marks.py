@@ -83,7 +83,8 @@ _ANGLE: Final = regex(
     rf"|[^\s\d{_SAFE}{_LT}{_GT}]{_WITHIN}{_END}(?![=\uff1d])"
     # A type with others within: its bracket is broken as theirs are.
     rf"|(?<=\w[{_LT}])[^\s\d=~+*;{_LT}{_GT}-]{_WITHIN}(?:{_NESTED}{_WITHIN}){{1,8}}{_END}"
-    rf"|[\s{_BAR}#]*{_OF_A_WORD}(?:[.:=#-]|{_OF_A_WORD})*(?<!-)[\s{_BAR}]*[{_GT}]"
+    # What stands alone between blanks, but for a number by which something is shifted.
+    rf"|(?!(?<=<<)(?a:[ \t]+\d\w*[ \t]+>>))[\s{_BAR}#]*{_OF_A_WORD}(?:[.:=#-]|{_OF_A_WORD})*(?<!-)[\s{_BAR}]*[{_GT}]"
     # A word with an attribute or a value, closed or not.
     r"|[^\W\d][\w.:-]*(?:[ \t]+[\w:-]+[ \t]*[=\uff1d]|=[^\s=])"
     # Not past a bracket that was broken already, or what is shown would be broken once more.

@@ -345,6 +345,7 @@ def test_only_brackets_and_the_mark_of_no_citation_are_changed(text: str) -> Non
         "if a < b and x<5 and y <= z: print(a < b)",
         "x < |y| and 0 < r < 1",
         "cout << x << 3; n <<= 2; y = x >> 1;",
+        "t = b[i] << 24 >> 16; u = (v << 0x1F >> 8u)",
         "flag <- rate > 3 # R",
         "while (i<10 && j>5) { a[i] -= 1 }",
         "SELECT * FROM t WHERE a <> b AND c < 4",
