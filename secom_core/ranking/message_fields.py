@@ -13,6 +13,7 @@ from ..errors import StaleIndex
 from ..filters import MISSING, Condition, Joined, Mask
 from ..text.batches import batches
 from .passage_table import PassageTable, Rows
+from .speaking import PROGRAMS
 
 _UNKNOWN: Final = -1
 _ROLE, _SPEAKER, _METADATA = range(3)
@@ -91,10 +92,12 @@ class MessageFields:
         return np.where(named[speakers], of_speakers[speakers], of_roles[roles]) if len(rows) else rows
 
     def speakers(self, rows: Rows) -> list[str]:
-        """Who says each row's message; empty where nobody is named."""
+        """Who says each row's message; empty where nobody is named, and where a program answers."""
         self._look_up(rows)
         names = ["" if each is MISSING else each for each in self._values[_SPEAKER]]
-        return [names[code] for code in self._codes[_SPEAKER, rows].tolist()]
+        is_program = [role in PROGRAMS for role in self._values[_ROLE]]
+        codes = zip(self._codes[_SPEAKER, rows].tolist(), self._codes[_ROLE, rows].tolist(), strict=True)
+        return ["" if is_program[role] else names[speaker] for speaker, role in codes]
 
     def _look_up(self, rows: Rows) -> None:
         size = len(self._table)

@@ -23,7 +23,7 @@ from ..text.non_answers import is_non_answer
 from ..text.speech import asks, only_asks, stands
 from .columns import ColumnSource
 from .repeats import Repeats, said
-from .speaking import KINDS, NOTED, REPLY, SAID_BY_USER, SHORT, STANDING
+from .speaking import KINDS, NOTED, PROGRAMS, REPLY, SAID_BY_USER, SHORT, STANDING
 from .turn_rows import TurnRows
 from .whole_columns import WholeColumns
 
@@ -160,7 +160,8 @@ class PassageTable(WholeColumns):
         self.digest[rows] = digest = digest_of(turn.id)
         self.mark[rows] = digest & _MARK
         self.session[rows] = self.number_of(turn.session)
-        cast = tuple(dict.fromkeys(message.speaker for message in turn.messages if message.speaker))
+        said_by = ((message.speaker, message.role) for message in turn.messages)
+        cast = tuple(dict.fromkeys(speaker for speaker, role in said_by if speaker and role not in PROGRAMS))
         self.cast[rows] = self._casts.setdefault(cast, len(self._casts))
         self.head[rows] = rows[0]
         self.index[rows] = turn.index

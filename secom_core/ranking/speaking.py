@@ -28,3 +28,6 @@ STANDING: Final[tuple[Standing, ...]] = ("", "instruction", "preference", "fact"
 
 KINDS: Final[Mapping[str, int]] = {"": UTTERANCE, "user": SAID_BY_USER, "human": SAID_BY_USER, "system": SAID_BY_USER}
 """By the role of who speaks; any other is that of a reply."""
+
+PROGRAMS: Final = frozenset({"tool", "function"})
+"""The roles of who is no speaker by name: a tool called ``search`` or ``shell`` has a common word as its name."""

@@ -89,6 +89,14 @@ def test_a_name_inside_another_word_is_not_meant() -> None:
     assert named == {0.0}
 
 
+def test_the_name_of_a_tool_is_a_common_word_and_no_speaker() -> None:
+    asked, told = Message("How full is the disk?", id="a"), Message("Nearly full.", "assistant", id="c")
+    answered = Message("/dev/sda1 97%", "tool", speaker="shell", id="b")
+    talk = [Turn((asked, answered, told), "s", 0), *turns_of("s", "Fish runs on the full disk.", start=1)]
+    index = index_with(talk, weights={"window_lexical": 1.0, "speaker": 1.0})
+    assert {each.signals["speaker"] for each in index.search("Which shell runs on the full disk?")} == {0.0}
+
+
 def dated(text: str, number: int, at: datetime) -> list[Turn]:
     return [Turn((Message(text, role="", speaker="Ann", id=f"d-{number}", at=at),), f"day{number}", 0)]
 
