@@ -114,12 +114,19 @@ class Items:
         return list(_items_of(namespace, latest.values()))
 
     def put(self, item: StoredItem) -> None:
-        """Write an item in the place of what has its key."""
+        """Write an item in the place of what has its key; `derive` makes what is searched of it."""
         scope, session = _scope(item.namespace), _session(item.key)
         self.bank.remember(scope, [item.message], session=session, close=True, later=True)
         if old := self.bank.turns(scope, session)[:-1]:
             self.bank.forget(scope, turn_ids=[turn.id for turn in old])
-        self.bank.derive(scope, session)
+
+    def derive(self, items: Iterable[tuple[Namespace, str]]) -> None:
+        """Make what is searched of items that were put, by their namespaces and keys; of each namespace together."""
+        sessions: dict[Namespace, list[str]] = {}
+        for namespace, key in items:
+            sessions.setdefault(namespace, []).append(_session(key))
+        for namespace, names in sessions.items():
+            self.bank.derive(_scope(namespace), names)
 
     def lives(self, item: StoredItem, now: datetime) -> bool:
         """Whether an item's time has not come."""

@@ -104,8 +104,14 @@ class SecomStore(BaseStore):
         results = [self._read(op, besides) for op in given]
         _try(besides.values())
         puts = {(op.namespace, op.key): op for op in given if isinstance(op, PutOp)}
-        for op in puts.values():
-            self._put(op)
+        written: list[tuple[tuple[str, ...], str]] = []
+        try:
+            for op in puts.values():
+                self._put(op)
+                if op.value is not None:
+                    written.append((op.namespace, op.key))
+        finally:
+            self._items.derive(written)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:

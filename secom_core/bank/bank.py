@@ -266,25 +266,24 @@ class MemoryBank(Looking):
         return self._inside.deriving.end_idle(check_moment("now", now, self.timezone), self._parts.silence)
 
     @measured("derive")
-    def derive(self, scope: Sequence[str], session: str | None = None, *, turns: int = 0, ended: bool = False) -> int:
+    def derive(
+        self, scope: Sequence[str], session: str | Sequence[str] | None = None, *, turns: int = 0, ended: bool = False
+    ) -> int:
         """Make what is missing: after ``remember(later=True)``, after `forget`, or after a model failed.
 
         Args:
             scope: whose memory it is.
-            session: only what is missing of this session; one that was forgotten meanwhile is passed over.
+            session: only what is missing of this session, or of these; what was forgotten meanwhile is passed over.
             turns: how many turns were left to later, for segmenters that learn from time to time.
             ended: the session has ended, though it may have been opened again since.
 
         Returns:
-            How many times a layer processed a session that had ended; 0 for a single session.
+            How many times a layer processed a session that had ended; 0 for named sessions.
         """
         scope = check_scope(scope)
         if session is None:
             return self._inside.deriving.missing(scope)
-        row = self._store.session_named(scope, session)
-        if row is not None:
-            over = [session] if ended or row.closed else []
-            self._inside.deriving.after_write(scope, row.id, turns=turns, ended=over, whole=True)
+        self._inside.deriving.named(scope, [session] if isinstance(session, str) else session, turns, ended=ended)
         return 0
 
     def rebuild(self, scope: Sequence[str]) -> None:

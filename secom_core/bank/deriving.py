@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from ..vector_stores.sync import VectorStoreSync
 
 _LOG: Final = logging.getLogger(__name__)
+
+_TOGETHER: Final = 256
+"""From how many texts on an embedder is asked, where those of several sessions are made."""
 
 LEFT: Final[ContextVar[list[tuple[Scope, Callable[[], None]]] | None]] = ContextVar("LEFT", default=None)
 """Where a write leaves what is to be made of ended sessions, by scope; a caller who sets it does that elsewhere."""
@@ -60,7 +63,15 @@ class Deriving:
     changes: bool = False
     closing: Event = field(default_factory=Event)
 
-    def session(self, scope: Scope, session_id: int, *, afresh: bool = False, ended: bool = False) -> bool:
+    def session(
+        self,
+        scope: Scope,
+        session_id: int,
+        *,
+        afresh: bool = False,
+        ended: bool = False,
+        unembedded: list[tuple[int, str]] | None = None,
+    ) -> bool:
         """Bring what is derived of one session up to its messages, layers apart.
 
         Args:
@@ -68,11 +79,12 @@ class Deriving:
             session_id: the session's id.
             afresh: make all of it again.
             ended: have a segmenter that waits for the end of sessions cut it, if it has ended.
+            unembedded: as for `secom_core.derived.segments.Derivation.derive`.
 
         Returns:
             Whether such a segmenter did what it was asked to, or nothing was asked.
         """
-        row = self.derivation.derive(session_id, scope, afresh=afresh, ended=ended)
+        row = self.derivation.derive(session_id, scope, afresh=afresh, ended=ended, unembedded=unembedded)
         if row is not None:
             self.link(scope, row, afresh=afresh)
         if self.vector_store is not None:
@@ -187,9 +199,29 @@ class Deriving:
         """Make whatever is not derived yet; how many times a layer took a session in."""
         whole = self._whole
         self._cut_ended(scope, whole)
-        for row in self.store.sessions_of(scope):
-            self.session(scope, row.id)
+        self._together(scope, self.store.sessions_of(scope))
         return self.layers.catch_up(scope, whole)
+
+    def named(self, scope: Scope, names: Sequence[str], turns: int, *, ended: bool) -> None:
+        """Derive named sessions, as `MemoryBank.derive` does; nothing is raised, see `after_write`."""
+        rows = [row for row in (self.store.session_named(scope, name) for name in names) if row is not None]
+        over = [row.name for row in rows if ended or row.closed]
+        if len(rows) > 1:
+            with self._told(turns):
+                self._together(scope, rows)
+        if rows:
+            # One name says that sessions have ended; what is made then is made of all of them.
+            self.after_write(scope, rows[-1].id, turns=turns, ended=over[-1:], whole=True)
+
+    def _together(self, scope: Scope, rows: Iterable[SessionRow]) -> None:
+        """Derive several sessions; an embedder is asked for many texts at once."""
+        unembedded: list[tuple[int, str]] = []
+        for row in rows:
+            self.session(scope, row.id, unembedded=unembedded)
+            if len(unembedded) >= _TOGETHER:
+                self.derivation.vectors_of_sessions(unembedded)
+                unembedded.clear()
+        self.derivation.vectors_of_sessions(unembedded)
 
     def rebuild(self, scope: Scope) -> None:
         """Make everything derived again from the raw turns."""

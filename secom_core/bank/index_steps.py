@@ -9,6 +9,7 @@ from typing import Final
 from ..conversation import Scope
 from ..derived.segments import Derivation
 from ..errors import warn_degraded
+from ..llm.windows import packed
 from ..memory import Memory
 from ..ranking import ScopeIndex
 from ..ranking.lacking import lacking
@@ -93,12 +94,15 @@ def filled(index: ScopeIndex, sessions: Mapping[str, int], derivation: Derivatio
     """
     left = [each for each in lacking(index) if each.session in sessions]
     of, done = sum(map(len, left)), 0
-    for run in (run for each in left for run in each.runs(_EMBEDDED)):
-        vectors = derivation.vectors(sessions[run.session], run.texts(index))
+    for runs in packed([run for each in left for run in each.runs(_EMBEDDED)], len, _EMBEDDED):
+        texts = [(sessions[run.session], text) for run in runs for text in run.texts(index)]
+        vectors = derivation.vectors_of_sessions(texts)
         if vectors is None:
             break
-        run.add(index, vectors)
-        done += len(run)
+        for run in runs:
+            run.add(index, vectors[: len(run)])
+            vectors = vectors[len(run) :]
+        done += len(texts)
         if is_over(until, done, of):
             break
     return done, of - done

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise
-from typing import TypeVar
+from itertools import pairwise
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from .space import EmbeddingSpace
 from .whole import agree, counted
 
 T = TypeVar("T")
+_ByDigest: TypeAlias = "dict[int, dict[str, T]]"
+"""By the ids of sessions and the digests of their texts."""
 
 
 class Derivation:
@@ -64,6 +66,7 @@ class Derivation:
         afresh: bool = False,
         ended: bool = False,
         unsaved: Callable[[Unsettled], object] | None = None,
+        unembedded: list[tuple[int, str]] | None = None,
     ) -> SessionRow | None:
         """Bring the session's memories up to its messages; costs what its unsettled end costs.
 
@@ -73,6 +76,7 @@ class Derivation:
             afresh: make all of its memories again.
             ended: have a segmenter that waits for the end of sessions (`EndSegmenter`) cut it now, if it has ended.
             unsaved: is given what was made where the store is locked, so that it can be searched all the same.
+            unembedded: gets what is to be embedded, for `vectors_of_sessions`, where the caller does that.
 
         Returns:
             The session as it is then, or nothing where it was forgotten. Where such a segmenter fails, it has the cuts
@@ -107,7 +111,11 @@ class Derivation:
                     self.drop_vectors(row.id, {each.key for each in old} - {each.key for each in rows})
                 # Where the segmenter has failed, so would most likely the embedder that it asks; a recall tries again.
                 if self._makes_vectors and self._space is not None and not cuts.failed:
-                    self.vectors(row.id, [*(each.key for each in rows), *searched_texts(tail)], afresh=afresh)
+                    texts = [(row.id, text) for text in (*(each.key for each in rows), *searched_texts(tail))]
+                    if unembedded is None:
+                        self.vectors_of_sessions(texts, afresh=afresh)
+                    else:
+                        unembedded += texts
                 saved = replace(row, derived=row.messages, settled=settled, cut=upto, cut_by=cuts.by)
                 saved = replace(saved, version=next_count(row.version))
                 self._store.recent.keep(saved, tail, rows, since)
@@ -264,71 +272,69 @@ class Derivation:
         return np.asarray(mixed)
 
     def vectors(self, session_id: int, texts: Sequence[str], *, afresh: bool = False) -> Vectors | None:
-        """Vectors of shape ``(len(texts), d)``, from the store where they fit, or made now and stored.
+        """Vectors of the texts of one session; see `vectors_of_sessions`."""
+        return self.vectors_of_sessions([(session_id, text) for text in texts], afresh=afresh)
+
+    def vectors_of_sessions(self, texts: Sequence[tuple[int, str]], *, afresh: bool = False) -> Vectors | None:
+        """Vectors of shape ``(len(texts), d)``, from the store where they fit, or made now, together, and stored.
 
         Args:
-            session_id: whose texts they are.
-            texts: what is embedded.
-            afresh: make them all now, and drop all others of the session.
+            texts: what is embedded, each text behind its session's id.
+            afresh: make them all now, and drop all others of their sessions.
 
         Returns:
             Nothing without an embedder, without texts, or with a warning when it fails.
         """
         if self._space is None or not texts:
             return None
-        digests = [digest(text) for text in texts]
-        wanted = dict(zip(digests, texts, strict=True))
+        wanted: _ByDigest[str] = {}
+        for session_id, text in texts:
+            wanted.setdefault(session_id, {})[digest(text)] = text
         known_name = None if afresh else self._space.known_name
-        stored = self._store.vectors(session_id, known_name, list(wanted)) if known_name is not None else {}
-        made = self._made(self._space, session_id, wanted, stored, only_these=afresh)
-        settled = self._space.known_name if self._space.is_settled(texts[0]) else None
+        stored = self._stored(known_name, wanted)
+        made = self._made(self._space, wanted, stored, only_these=afresh)
+        settled = self._space.known_name if self._space.is_settled(texts[0][1]) else None
         if made is None or settled is None:
             return None
         if known_name not in (None, settled):
-            stored = self._store.vectors(session_id, settled, list(wanted))
-        found = {**self._space.fitting(stored), **made}
-        remade = self._made(self._space, session_id, wanted, found)
-        return None if remade is None else np.stack([{**found, **remade}[each] for each in digests])
+            stored = self._stored(settled, wanted)
+        found = {each: {**self._space.fitting(stored[each]), **made[each]} for each in wanted}
+        remade = self._made(self._space, wanted, found)
+        if remade is None:
+            return None
+        found = {each: found[each] | remade[each] for each in wanted}
+        return np.stack([found[session_id][digest(text)] for session_id, text in texts])
+
+    def _stored(self, name: str | None, wanted: _ByDigest[str]) -> _ByDigest[Vectors]:
+        """What the store has of the texts in the space of this name, by session."""
+        if name is None:
+            return {session_id: {} for session_id in wanted}
+        return {session_id: self._store.vectors(session_id, name, list(each)) for session_id, each in wanted.items()}
 
     def _made(
-        self,
-        space: EmbeddingSpace,
-        session_id: int,
-        wanted: Mapping[str, str],
-        known: Mapping[str, Vectors],
-        *,
-        only_these: bool = False,
-    ) -> dict[str, Vectors] | None:
-        """Vectors of the texts whose digest is not known; nothing where the embedder fails. They are stored, unless the
-        store is locked.
+        self, space: EmbeddingSpace, wanted: _ByDigest[str], known: _ByDigest[Vectors], *, only_these: bool = False
+    ) -> _ByDigest[Vectors] | None:
+        """Vectors of the texts whose digest is not known, by session; nothing where the embedder fails. They are
+        stored, unless the store is locked.
         """
-        missing = {digest: text for digest, text in wanted.items() if digest not in known}
-        rows = space.of_texts(list(missing.values())) if missing else ()
+        missing = {
+            session_id: {each: text for each, text in texts.items() if each not in known[session_id]}
+            for session_id, texts in wanted.items()
+        }
+        every = {each: text for texts in missing.values() for each, text in texts.items()}
+        rows = space.of_texts(list(every.values())) if every else ()
         if rows is None:
             return None
-        new = dict(zip(missing, rows, strict=True))
+        row_of = dict(zip(every, rows, strict=True))
+        new = {session_id: {each: row_of[each] for each in texts} for session_id, texts in missing.items()}
         try:
-            self._store.save_vectors(session_id, space.model, new, only_these=only_these)
+            for session_id, of_session in new.items():
+                self._store.save_vectors(session_id, space.model, of_session, only_these=only_these)
         except StoreUnwritable:
             if only_these:
                 raise
             # Whoever asks for them has them; the next one has them made again.
         return new
-
-    def vectors_of_sessions(self, texts: Sequence[tuple[int, str]]) -> Vectors | None:
-        """Vectors of the texts of several sessions, each text behind its session's id; see `vectors`.
-
-        Returns:
-            Shape ``(len(texts), d)``; nothing where there is none for one of the sessions.
-        """
-        order = sorted(range(len(texts)), key=lambda place: texts[place][0])
-        found: list[Vectors] = []
-        for session_id, places in groupby(order, key=lambda place: texts[place][0]):
-            vectors = self.vectors(session_id, [texts[place][1] for place in places])
-            if vectors is None:
-                return None
-            found.append(vectors)
-        return np.concatenate(found)[np.argsort(order)] if found else None
 
     def drop_vectors(self, session_id: int, texts: Iterable[str]) -> None:
         """Remove the vectors of texts that the session does not hold any more; one that it does is made again."""

@@ -174,3 +174,28 @@ def test_on_each_store_processes_go_on_with_it_until_it_is_whole(place: Path | s
                 seen.append((awaited(process), "zeppelin" in found))
                 assert process.check() == ()
     assert seen == [(2, False), (1, False), (0, True), (0, True)]
+
+
+def test_sessions_of_few_texts_are_embedded_together(tmp_path: Path) -> None:
+    path, embedder = tmp_path / "memory.db", HashingEmbedder(64)
+    with MemoryBank.open(path) as bank:
+        for number in range(200):
+            said = [{"role": "user", "content": f"Note {number}: the boat was painted {number} times."}]
+            bank.remember(SCOPE, said, session=f"s{number}", close=True)
+        bank.prepare(SCOPE)
+    with MemoryBank.open(path, embedder=embedder) as bank:
+        bank.prepare(SCOPE)
+        assert embedder.calls < 10
+        assert bank.stats(SCOPE).vectors == 2 * 200
+        assert not bank.check()
+
+
+def test_what_was_left_to_later_is_embedded_together() -> None:
+    embedder = HashingEmbedder(64)
+    with MemoryBank.open(embedder=embedder) as bank:
+        for number in range(100):
+            said = [{"role": "user", "content": f"Note {number}: the boat was painted {number} times."}]
+            bank.remember(SCOPE, said, session=f"s{number}", close=True, later=True)
+        bank.derive(SCOPE)
+        assert embedder.calls < 5
+        assert bank.stats(SCOPE).vectors == 2 * 100

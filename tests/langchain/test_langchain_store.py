@@ -70,6 +70,33 @@ def test_a_query_finds_by_vector_where_the_bank_has_an_embedder() -> None:
         assert bank.stats((ITEMS, *ANN)).vectors > 0
 
 
+def test_a_batch_of_puts_asks_an_embedder_once_for_each_namespace() -> None:
+    embedder = HashingEmbedder()
+    with MemoryBank.open(embedder=embedder) as bank:
+        store = SecomStore(bank)
+        store.put(ANN, "first", {"content": "It settles the space of the vectors."})
+        embedder.calls = 0
+        store.batch([PutOp(ANN if number % 2 else BOB, str(number), {"n": f"note {number}"}) for number in range(40)])
+        assert embedder.calls == 2
+        assert store.search(ANN, query="note 13", limit=1)[0].key == "13"
+        assert store.search(BOB, query="note 14", limit=1)[0].key == "14"
+        assert not bank.check()
+
+
+def test_what_a_batch_has_put_before_it_failed_is_searched() -> None:
+    def redact(words: str) -> str:
+        if "note 2" in words:
+            raise OSError("the redaction's server is gone")
+        return words
+
+    with MemoryBank.open(embedder=HashingEmbedder(), redact=redact) as bank:
+        store = SecomStore(bank)
+        with pytest.raises(OSError, match="server is gone"):
+            store.batch([PutOp(ANN, str(number), {"n": f"note {number}"}) for number in range(4)])
+        assert bank.stats((ITEMS, *ANN)).vectors > 0
+        assert [item.key for item in store.search(ANN, query="note 1")] == ["1", "0"]
+
+
 def test_items_that_say_the_same_are_all_found(bank: MemoryBank) -> None:
     store = filled(SecomStore(bank))
     store.put(ANN, "pet again", {"content": "Her dog Bello swims in the river Leie.", "kind": "fact"})
