@@ -7,7 +7,6 @@ user says something elsewhere, or when the bank is closed. If the run goes on, i
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -16,7 +15,7 @@ from weakref import WeakKeyDictionary
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Scope
 from secom_core.errors import SecomError, attempted
-from secom_core.processes import ForkLock, in_child
+from secom_core.processes import AtEnd, ForkLock, in_child
 
 _MOST: Final = 1000
 """How many turns of a bank are held; of more, the oldest is remembered."""
@@ -62,6 +61,7 @@ class OpenTurns:
     def begin(self, turn: OpenTurn) -> None:
         """Hold a turn until it ends."""
         key = turn.scope, turn.session
+        _remember_the_rest.due()
         with self._lock:
             self._turns.pop(key, None)
             self._turns[key] = turn
@@ -123,7 +123,7 @@ def open_turns(bank: MemoryBank) -> OpenTurns:
         return turns
 
 
-@atexit.register
+@AtEnd
 def _remember_the_rest() -> None:
     """Where a process ends in order, remember what has been said in its open turns."""
     for turns in list(_of_banks.values()):

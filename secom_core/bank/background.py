@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import threading
 import time
@@ -17,7 +16,7 @@ from weakref import WeakSet
 
 from ..conversation import Message, Scope, Session, check_scope
 from ..errors import InvalidInput, StoreError, attempted, warn_degraded
-from ..processes import in_child
+from ..processes import AtEnd, in_child
 from ..readers import MessageLike, read_messages
 from ..stores.database import waiting_at_most
 from .bank import MemoryBank
@@ -177,6 +176,7 @@ class BackgroundWriter:
         scope = check_scope(scope)
         named = [with_id_and_time(self._bank, message) for message in messages]
         waiting = Unwritten(scope, session, named, epoch_of(self._bank, scope))
+        _write_the_rest.due()
         with self._changed:
             self._unwritten.append(waiting)
             self._start()
@@ -393,7 +393,7 @@ def _started(work: Callable[[], None]) -> threading.Thread | None:
 _writers: WeakSet[BackgroundWriter] = WeakSet()
 
 
-@atexit.register
+@AtEnd
 def _write_the_rest() -> None:
     """Where a process ends in order, wait for what is in memory alone."""
     for writer in [each for each in _writers if each.unwritten]:

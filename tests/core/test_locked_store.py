@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import sqlite3
 import subprocess
 import sys
@@ -284,12 +286,28 @@ print("asked", flush=True)
 """
 
 
+IN_A_CHILD = f"""
+import multiprocessing
+import sys
+
+if __name__ == "__main__":
+    child = multiprocessing.get_context(sys.argv[2]).Process(target=exec, args=({ENDS!r}, {{}}))
+    child.start()
+    child.join()
+    sys.exit(child.exitcode)
+"""
+
+
 @pytest.mark.slow
-def test_a_process_that_ends_in_order_waits_for_the_lock(tmp_path: Path) -> None:
-    path = tmp_path / "m.db"
+@pytest.mark.parametrize("how", [None, *multiprocessing.get_all_start_methods()])
+def test_a_process_that_ends_in_order_waits_for_the_lock(tmp_path: Path, how: str | None) -> None:
+    path, program = tmp_path / "m.db", tmp_path / "ends.py"
+    program.write_text(IN_A_CHILD if how else ENDS, encoding="utf-8")
     with MemoryBank.open(path) as bank:
         with locked(path):
-            process = subprocess.Popen([sys.executable, "-c", ENDS, str(path)], stdout=subprocess.PIPE, text=True)
+            command = [sys.executable, str(program), str(path), *filter(None, [how])]
+            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
             assert process.stdout is not None
             assert process.stdout.readline() == "asked\n"
             time.sleep(0.5)
