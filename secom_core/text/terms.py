@@ -18,6 +18,7 @@ from typing import Final
 
 import Stemmer
 
+from .arabic import arabic_stem
 from .eastern import content_of, is_letter
 from .gender import of_whom
 from .han import one_way
@@ -62,11 +63,6 @@ _OPTIONAL: Final = regex("[\u00ad\u0307\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05
 # Persian joins endings and prefixes to a word so: "cat" in "my cat", "books", "she does".
 _JOINER: Final = "\u200c"
 _ENDING: Final = regex(rf"(?<=[\u0621-\u06ff]){_JOINER}(?=[\u0621-\u06ff])")
-_ARABIC: Final = str.maketrans("\u06a9\u06cc\u06c1", "\u0643\u064a\u0647")
-"""Letters of Persian and Urdu as Arabic writes them, and many a keyboard: of these the stemmer knows the endings."""
-_ARTICLE: Final = "\u0627\u0644"
-"""The article of Arabic, which the stemmer leaves at short words."""
-_SHORT_ARABIC: Final = 4  # letters, with the article: a shorter word may only begin so
 _ACCENTED: Final = regex("[\u00e0-\u017f]")
 _ELIDING: Final = frozenset({"french", "italian", "portuguese"})
 _ELISION: Final = regex(
@@ -143,8 +139,8 @@ def _stem(word: str, language: str) -> str:
     stemmers: dict[str, Stemmer.Stemmer] = _local.__dict__.setdefault("stemmers", {})
     if language not in stemmers:
         stemmers[language] = Stemmer.Stemmer(language)
-    if language == "arabic" and len(word) > _SHORT_ARABIC:
-        word = word.removeprefix(_ARTICLE)
+    if language == "arabic":
+        return arabic_stem(word, stemmers[language].stemWord)
     people = of_whom(word, language)
     stem: str = people[0] if people else stemmers[language].stemWord(word)
     # Accents are often left out where people chat; the stemmer needs them, the index does not.
@@ -204,8 +200,6 @@ def _terms_of(piece: str, latin: str, keep_stopwords: bool) -> tuple[str, ...]:
     if _is_run(piece):
         return tuple(_ngrams(piece))
     language = _language_of(piece, latin)
-    if language == "arabic":
-        piece = piece.translate(_ARABIC)
     listed = frozenset() if keep_stopwords else _STOPWORDS.get(language, frozenset())
     bare = _bare(piece, language) if "'" in piece else piece
     return () if piece in listed or bare in listed else (_stem(bare, language),)
