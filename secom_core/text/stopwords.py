@@ -20,3 +20,6 @@ ASKING: Final = _listed("asking.txt")
 They are none of `STOPWORDS`, because these also tell the language of a text, and some of them ("comment", "plus") are
 content words of another.
 """
+
+LETTERS: Final = {"hungarian": "őű", "polish": "łśźż", "romanian": "ășț", "turkish": "ğı"}
+"""Letters that tell a language in Latin script: words with long endings leave little room for function words."""

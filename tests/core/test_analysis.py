@@ -85,6 +85,8 @@ def test_a_language_is_told_by_a_count_of_votes_or_without() -> None:
         ("\u06a9\u062a\u0627\u0628", "كتاب"),
         ("عل\u06cc", "علي"),
         ("القطة", "قطة"),
+        ("düğünümüz", "düğün"),
+        ("fotoğrafçımızın", "fotoğrafçı"),
         ("قطتنا", "قطة"),
         ("سيارتي", "سيارة"),
         ("سيارات", "سيارة"),
@@ -131,6 +133,8 @@ def test_stopwords_can_stay() -> None:
         ("Ich weiß nicht, was das ist", "german"),
         ("Je ne sais pas ce que c'est", "french"),
         ("No sé qué es lo que tengo", "spanish"),
+        ("Fotoğrafçıyla 45 bin liraya anlaştık", "turkish"),  # "bin" is German too
+        ("Wałęsa was the first", "english"),
         ("Marmots", "english"),
         ("", "english"),
         ("你好", "english"),
