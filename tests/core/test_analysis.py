@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import Stemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -113,6 +114,17 @@ def test_a_persian_word_is_found_with_an_ending_and_without() -> None:
         for number, said in enumerate(("اسم گربه\u200cام یاسمن است", "پارسال به شیراز رفتم", "کتاب\u200cها را خواندم")):
             bank.remember(("me",), [{"role": "user", "content": said}], session=str(number), close=True)
         asked = {"گربه کجاست؟": "یاسمن", "کدام کتاب؟": "خواندم"}
+        found = {question: bank.recall(("me",), question, only_relevant=True).text for question in asked}
+    assert all(word in found[question] for question, word in asked.items()), found
+
+
+@pytest.mark.skipif("polish" not in Stemmer.algorithms(), reason="this PyStemmer has no Polish")
+def test_a_polish_word_is_found_with_another_ending() -> None:
+    with MemoryBank.open() as bank:
+        said = ("Naszą budowę prowadzi pan Kotarski", "W szachy gram tylko z bratem", "Moje koty śpią na dachu")
+        for number, text in enumerate(said):
+            bank.remember(("me",), [{"role": "user", "content": text}], session=str(number), close=True)
+        asked = {"Kto kieruje budową?": "Kotarski", "O kim mówiłem przy szachach?": "bratem", "Co z kotem?": "dachu"}
         found = {question: bank.recall(("me",), question, only_relevant=True).text for question in asked}
     assert all(word in found[question] for question, word in asked.items()), found
 
