@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
@@ -18,6 +19,7 @@ from .lines import CLOSE, OPEN, day_of, owner
 from .replacing import marked, replacements_of
 
 _INDEX: Final = attrgetter("index")
+_START: Final = attrgetter("start")
 
 
 class Room:
@@ -82,6 +84,7 @@ class Growing:
         self._turns: dict[str, Turn] = {}
         self._whole: set[str] = set()
         self._excerpts: dict[tuple[str, int], list[Passage]] = {}
+        self._lines: dict[str, set[str]] = {}
         self._relevance = 0.0
         self._repeats: dict[str, int] = {}
         self._replaced: dict[str, tuple[Replacement, ...]] = {}
@@ -93,7 +96,7 @@ class Growing:
         if turn.id in self._whole or (turn.id in self._turns and (passage is None or self._overlaps(passage))):
             return False
         if passage is not None and turn.id in self._turns:
-            fresh = without_lines(passage, self._lines(turn))
+            fresh = without_lines(passage, self._lines.get(turn.id, set()))
             if fresh is None:
                 return False
             if fresh is not passage:
@@ -108,7 +111,8 @@ class Growing:
         if passage is None:
             self._whole.add(turn.id)
         else:
-            self._excerpts.setdefault((turn.id, passage.place), []).append(passage)
+            insort(self._excerpts.setdefault((turn.id, passage.place), []), passage, key=_START)
+            self._lines.setdefault(turn.id, set()).update(filter(None, lines_of(passage.text)))
         if candidate.relevance > self._relevance:
             self._relevance = candidate.relevance
         if candidate.said > 1:
@@ -124,14 +128,11 @@ class Growing:
         if new:
             self._replaced[candidate.turn.id] = (*known, *(each for each in new if each not in known))
 
-    def _lines(self, turn: Turn) -> set[str]:
-        """What the lines say that are shown of a turn."""
-        shown = (self._excerpts.get((turn.id, place), ()) for place in range(len(turn.messages)))
-        return {line for each in chain.from_iterable(shown) for line in lines_of(each.text) if line}
-
     def _overlaps(self, passage: Passage) -> bool:
+        # What is shown is in order and parted: only the last that begins before this one's end may reach into it.
         shown = self._excerpts.get((passage.turn.id, passage.place), [])
-        return any(each.start < passage.stop and passage.start < each.stop for each in shown)
+        before = bisect_left(shown, passage.stop, key=_START)
+        return before > 0 and passage.start < shown[before - 1].stop
 
     def take_part(self, candidate: Candidate, room: Room) -> bool:
         """Take in as much as there is room for of one that there is no room for; whether there was."""

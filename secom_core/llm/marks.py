@@ -76,7 +76,7 @@ _NESTED: Final = f"[{_LT}]{_WITHIN}(?:{_INNER}{_WITHIN}){{0,8}}{_END}"
 """What stands between the brackets of a type within another: ``List<int>`` in ``Map<String, List<int>>``."""
 _ANGLE: Final = regex(
     # A run is looked at once, from its beginning, so that a million brackets take no time.
-    rf"(?<![{_LT}])[{_LT}]+(?!(?<=<)(?a:{_NAME_OF_SOMETHING}))(?="
+    rf"(?<![{_LT}])[{_LT}]+(?![{_LT}])(?!(?<=<)(?a:{_NAME_OF_SOMETHING}))(?="
     # What opens a mark whatever follows.
     rf"[{_BAR}\\\ufe68!?{_SQUARES}]|[\s{_BAR}]*[/\\\uff0f\uff3c]"
     # A word that something closes on its line, but for an arrow or a comparison; blanks may stand inside.

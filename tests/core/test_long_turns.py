@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import NamedTuple
@@ -364,3 +365,17 @@ def test_of_a_diary_the_day_that_is_asked_for_comes_first() -> None:
             asked = AT + timedelta(days=day)
             found = bank.recall(SCOPE, f"Whom did I see on {asked:%d %B %Y}?", k=1, now=AT + timedelta(days=60))
             assert name in found.text
+
+
+def test_many_passages_of_one_turn_take_no_time_that_grows_with_their_square() -> None:
+    """Four times the code: with a room for all of it, a square would take sixteen times as long."""
+    assert seconds_of_recall("```\n" * 40_000) < 8 * seconds_of_recall("```\n" * 10_000)
+
+
+def seconds_of_recall(words: str) -> float:
+    with MemoryBank.open(token_counter=count_tokens) as bank:
+        bank.remember(SCOPE, [("user", words), ("assistant", "OK.")], session="s")
+        bank.recall(SCOPE, "Anything?", token_budget=100)
+        began = time.thread_time()
+        bank.recall(SCOPE, "What happened?", token_budget=len(words))
+        return time.thread_time() - began

@@ -523,6 +523,11 @@ def test_the_cost_grows_with_the_text_and_not_with_its_square(unit: str) -> None
         assert long is not None, f"{start!r}, then {unit!r}: three times longer than {most:.4f} s"
 
 
+def test_a_run_of_brackets_takes_no_longer_than_other_words() -> None:
+    run, other = (min(time_taken(f"{unit}x") for _ in range(3)) for unit in ("<" * 100_000, "<a " * 33_000))
+    assert run < 2 * other
+
+
 def time_taken(text: str) -> float:
     """How long it takes to escape the text."""
     began = time.thread_time()
