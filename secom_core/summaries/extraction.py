@@ -30,7 +30,7 @@ _MARKS: Final = regex(
 """Bullets, emphasis, the number of an item that begins with emphasis (others may be dates), and its few words that are
 a title: ``1. **Shoes.** The streets are steep.``
 """
-_LINK: Final = regex(r"\w+://\S+|www\.\S+|`[^`\n]*`")
+_LINK: Final = regex(r"\b\w+://\S+|www\.\S+|`[^`\n]*`")
 _WORD: Final = regex("[\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3]|[^\\W\\d_]+")
 """A character of a script without spaces is one."""
 _SIGN: Final = regex("[!-@\\[-`{-~]")

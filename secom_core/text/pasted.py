@@ -18,10 +18,10 @@ _BY_PROGRAM: Final = regex(
     r'|\{"|(?:SELECT|INSERT INTO|DELETE FROM|CREATE (?:TABLE|INDEX)|ALTER TABLE) '
     r"|\$ [a-z./~]|[dl-][r-][w-][xsStT-][rwxsStT-]{6}"
     r"|(?:async )?def \w+\(|class \w+(?:\(.*\))?:\s*$|(?:from [\w.]+ )?import [\w.]+(?:$|,| as )|from [\w.]+ import "
-    r"|(?:export |async )*(?:function\*?|const|let|var|interface|type) \w+[^\n]*[=({;]\s*$|#include [<\"]"
+    r"|(?:export |async )*(?:function\*?|const|let|var|interface|type) \w[^\n]*[=({;]\s*$|#include [<\"]"
     r"|func (?:\(\w+ \*?\w+\) )?\w+\(|(?:public|private|protected) [\w<>\[\] ]+[({;]"
     r"|[})\]]+[;,]?\s*$|[\w.$]{3,}\([^\n]*\)[;,]?\s*$"
-    r")|[ \t]+at [^\n]*\([^()\n]*\)\s*$|[^\n]*(?:\{|[=(){}][^\n]*;)\s*$"
+    r")|[ \t]+at [^\n]*\([^()\n]*\)\s*$|[^\n]*\{\s*$|[^\n=(){}]*[=(){}][^\n]*;\s*$"
 )
 """A line of a log, of a trace, of a difference, of a shell, of code."""
 _INDENTED: Final = regex(r"(?:[+-]? {2,}|\t)[ \t]*(?![-*+•·]\s|\d{1,3}[.)]\s)\S")

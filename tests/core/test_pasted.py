@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
+from secom_core import MemoryBank
 from secom_core.conversation import Message, group_messages
 from secom_core.drafts.extraction import segment_drafts
 from secom_core.memory import Memory
@@ -84,3 +87,19 @@ def test_a_summary_without_a_model_has_no_line_of_a_log_or_a_trace() -> None:
         "user: My till is at the harbour of Ostend.",
         "user: decimal.InvalidOperation: quantize result has too many digits",
     ]
+
+
+@pytest.mark.parametrize("unit", ["1", "a", "{}", " (", "let a"])
+def test_a_line_without_end_takes_the_layers_no_time_that_grows_with_its_square(unit: str) -> None:
+    """Eight times the line: a square would take sixty times as long."""
+    assert seconds_of_layers(unit, 40_000) < 16 * seconds_of_layers(unit, 5_000) + 0.3
+
+
+def seconds_of_layers(unit: str, length: int) -> float:
+    """How long the layers take for a line that repeats the unit."""
+    line = f"let {unit * (length // len(unit))}"
+    with MemoryBank.open(summaries=True, timelines=True, topics=True, changes=True) as bank:
+        bank.remember(("ann",), [("user", "Hello, I moved."), ("assistant", "OK.")], session="first", close=True)
+        began = time.thread_time()
+        bank.remember(("ann",), [("user", line), ("assistant", "I see.")], session="s", close=True)
+        return time.thread_time() - began
