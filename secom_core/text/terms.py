@@ -172,11 +172,13 @@ def _script_language(letter: str) -> str | None:
 
 
 def _latin_language(pieces: Sequence[str]) -> str:
-    own_letters = _by_letters(pieces)
-    if not own_letters and _OF_OTHERS.isdisjoint(pieces):
+    by_letters = _by_letters(pieces)
+    if not by_letters and _OF_OTHERS.isdisjoint(pieces):
         # Whatever votes for another language votes for English too.
         return "english"
-    votes = Counter(chain(own_letters, chain.from_iterable(filter(None, map(_LANGUAGES_OF.get, pieces)))))
+    votes = Counter(chain.from_iterable(filter(None, map(_LANGUAGES_OF.get, pieces))))
+    # One word alone may be a name in a text of another language.
+    votes.update(by_letters if len(by_letters) > 1 or len(pieces) == 1 else votes.keys() & set(by_letters))
     best = max(votes.values(), default=0)
     # English or the first by name, so that the answer does not depend on which word came first.
     return "english" if votes["english"] == best else min(name for name, count in votes.items() if count == best)

@@ -308,3 +308,10 @@ def test_the_patterns_for_fewer_characters_read_the_same(text: str) -> None:
     assert count_tokens(text) == len(analysis._TOKEN.findall(text))
     assert word_spans(text) == [found.span() for found in analysis._PIECE.finditer(text)]
     assert list(analysis._pieces(text)) == analysis._PIECE.findall(analysis._fold(text))
+
+
+def test_one_name_does_not_tell_the_language() -> None:
+    """A note in English about somebody with a Turkish or Polish name is searched as English."""
+    assert latin_language_of("Çağla birthday presents") == "english"
+    assert latin_language_of("Łukasz birthday presents") == "english"
+    assert terms("Çağla birthday")[1] == terms("The birthday of Çağla was fun.")[0]
