@@ -33,7 +33,7 @@ from .dialogue import QueryHook, asked_at, before, check_query_hook, last_user, 
 from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session, new_of
 from .memory_options import BlockFields
 from .tracing import traced_recall
-from .unstored import FAILURES, Unstored, keep_meanwhile, store_all, warn_store_failed
+from .unstored import FAILURES, Unstored, keep_meanwhile, still_waiting, store_all, warn_store_failed
 
 _TOKEN_BUDGET: Final = 1500
 _MOST: Final = 1024
@@ -307,7 +307,8 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
                 self._recalls[session] = replace(query, place=_NOWHERE), recall
             if self.write == "off":
                 return
-            waiting, self.unstored = self.unstored, [*self.unstored, *new]
+            waiting = still_waiting(self._bank, self.scope, self.unstored)
+            self.unstored = [*waiting, *new]
             self._unread += [(each, by_session[each.session]) for each in new]
             try:
                 with waiting_at_most(ANSWER_WAITS_S):
@@ -318,7 +319,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
                 if self._unread or not isinstance(error, StoreLocked):
                     warn_store_failed("what left the window is kept and stored with what leaves it next", error)
                 if not self._unread and isinstance(error, (StoreLocked, StoreUnwritable)):
-                    keep_meanwhile(self._bank, self.scope, [each for each in new if each.messages])
+                    keep_meanwhile(self._bank, self.scope, self.unstored)
 
     def _leave_out_known(self) -> None:
         """Leave the messages of a history that is handed over again out of what came in."""
@@ -349,6 +350,8 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         Returns:
             Whether everything is stored and made.
         """
+        if (keeper := shared_writer(self._bank)).keeps(self.scope) and not keeper.flush(timeout):
+            return False
         self._take_in([])
         return not self.unstored and (self._writer is None or self._writer.flush(timeout))
 

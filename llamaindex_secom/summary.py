@@ -36,7 +36,7 @@ from .arguments import NoOthers, refuse_unknown
 from .convert import escape_braces, without_recalled
 from .handed_over import hand_over, messages_by_session, new_of
 from .models import as_chat_model
-from .unstored import Unstored, keep_meanwhile, store_all, warn_store_failed
+from .unstored import Unstored, keep_meanwhile, still_waiting, store_all, warn_store_failed
 
 _TOKEN_BUDGET: Final = 1500
 _PART: Final = re.compile(r"/part-(\d+)\Z")
@@ -214,30 +214,29 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
 
     def _remember(self, within: float) -> None:
         """Store what waits, in order; a locked store is waited for so many seconds, and what it refuses waits on."""
-        waiting = len(self._queue)
+        self._queue = still_waiting(self._bank, self.scope, self._queue)
         try:
             with waiting_at_most(within):
                 while self._unread:
                     self._queue += self._parts_of(*self._unread[0])
                     del self._unread[0]
-            new = self._queue[waiting:]
             try:
                 with waiting_for_a_lock(shared_writer(self._bank), self.scope, within):
                     store_all(self._bank, self.scope, self._queue)
             except (StoreLocked, StoreUnwritable):
-                keep_meanwhile(self._bank, self.scope, new)
+                keep_meanwhile(self._bank, self.scope, self._queue)
                 raise
-        except StoreLocked:
-            return
         except StoreError as error:
-            count = sum(len(each.messages) for each in self._waiting())
-            warn_degraded(
-                f"the store failed; {count} messages that left the window are kept in memory and stored with the "
-                f"next ones: {error}"
-            )
+            if self._unread or not isinstance(error, StoreLocked):
+                count = sum(len(each.messages) for each in self._waiting())
+                warn_degraded(
+                    f"the store failed; {count} messages that left the window are kept in memory and stored with the "
+                    f"next ones: {error}"
+                )
 
     def _waiting(self) -> list[Unstored]:
-        return [*self._queue, *(given for given, _ in self._unread)]
+        queued = still_waiting(self._bank, self.scope, self._queue)
+        return [*queued, *(given for given, _ in self._unread)]
 
     def _parts_of(self, given: Unstored, said: Sequence[Message]) -> list[Unstored]:
         """The messages without those of a history that is handed over again, as a session of their own."""

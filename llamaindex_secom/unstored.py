@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from llama_index.core.bridge.pydantic import BaseModel, Field
+from llama_index.core.bridge.pydantic import BaseModel, Field, PrivateAttr
 
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.bank.answers import shared_writer
@@ -24,6 +24,7 @@ class Unstored(BaseModel):
 
     session: str
     messages: list[Message] = Field(default_factory=list)
+    _is_kept: bool = PrivateAttr(default=False)
 
 
 def store_all(target: MemoryBank | BackgroundWriter, scope: Scope, waiting: list[Unstored]) -> dict[str, str]:
@@ -94,7 +95,15 @@ def keep_meanwhile(bank: MemoryBank, scope: Scope, waiting: Sequence[Unstored]) 
     They stay on their list: stored again, they are known, and their turns with them.
     """
     for each in waiting:
-        shared_writer(bank).keep(scope, each.messages, session=each.session)
+        if not each._is_kept:
+            shared_writer(bank).keep(scope, each.messages, session=each.session)
+            each._is_kept = True
+
+
+def still_waiting(bank: MemoryBank, scope: Scope, waiting: Sequence[Unstored]) -> list[Unstored]:
+    """Those that the background writer was not given, or keeps: it has written the others, or they were forgotten."""
+    is_kept = shared_writer(bank).keeps(scope)
+    return [each for each in waiting if is_kept or not each._is_kept]
 
 
 def warn_store_failed(consequence: str, error: Exception) -> None:

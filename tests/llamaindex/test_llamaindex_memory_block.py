@@ -6,8 +6,11 @@ import asyncio
 import copy
 import json
 import re
+import sqlite3
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -294,6 +297,28 @@ async def test_an_answer_does_not_wait_for_tables_that_another_program_has(
             assert time.monotonic() - began < 3.5
         assert await block.aflush(10)
         assert stored(bank) == [words for text in TALK[:3] for words in (text, "I see.")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["flushed", "forgotten"])
+async def test_what_waited_for_a_lock_is_flushed_and_once_forgotten_it_is_not_stored_again(
+    bank: MemoryBank, block: SecomMemoryBlock, path: Path, what: str
+) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        await block.aput(exchange(TALK[0]), session_id="monday")
+        ends = threading.Timer(0.5, other.execute, ["COMMIT"])
+        ends.start()
+        if what == "flushed":
+            assert await block.aflush(10)
+        ends.join()
+    deadline = time.monotonic() + 5
+    while bank.health().unwritten and time.monotonic() < deadline:
+        await asyncio.sleep(0.02)
+    assert stored(bank) == [TALK[0], "I see."]
+    bank.forget(ANN, session="monday")
+    await block.aput(exchange(TALK[1]), session_id="monday")
+    assert stored(bank) == [TALK[1], "I see."]
 
 
 async def test_pitfall_10_messages_that_make_no_sense_do_not_raise(bank: MemoryBank, block: SecomMemoryBlock) -> None:

@@ -239,6 +239,24 @@ async def test_an_answer_does_not_wait_for_a_locked_file(tmp_path: Path, bank: M
     assert block._pending_sessions() == []
 
 
+@pytest.mark.slow
+async def test_what_was_forgotten_once_it_was_written_is_not_shown_and_not_stored_again(
+    tmp_path: Path, bank: MemoryBank, block: Any
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "m.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        await block.aput(exchange(TALK[0]), session_id="s")
+        other.execute("COMMIT")
+    deadline = time.monotonic() + 5
+    while bank.health().unwritten and time.monotonic() < deadline:
+        await asyncio.sleep(0.02)
+    assert stored(bank) == [TALK[0], "I see."]
+    bank.forget(ANN, session="s/part-1")
+    assert await block.aget() == ""
+    await block.aput(exchange(TALK[1]), session_id="s")
+    assert stored(bank) == [TALK[1], "I see."]
+
+
 async def test_a_store_that_fails_while_summarising_is_tried_again(
     bank: MemoryBank, block: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
