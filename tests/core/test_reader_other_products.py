@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -252,6 +253,27 @@ def test_of_codex_prompts_that_were_taken_back_are_left_out_with_their_answers(t
     found = said(tmp_path, "x.jsonl", log + PROMPT("four", 7), notes)
     assert [row[2] for row in found] == ["one", "1", "four"]
     assert notes[-1].endswith("left out: messages on other branches (3)")
+
+
+def test_of_codex_thousands_of_prompts_that_were_taken_back_one_by_one_take_no_longer(tmp_path: Path) -> None:
+    count = 8000
+    back = examples.codex_line("event_msg", {"type": "thread_rolled_back", "num_turns": 1})
+    prompts = "".join(PROMPT(f"prompt {number}") for number in range(count))
+    log = examples.codex_line("session_meta", examples.CODEX_META) + prompts
+    began = time.monotonic()
+    assert len(said(tmp_path, "x.jsonl", log)) == count
+    once = time.monotonic() - began
+    began = time.monotonic()
+    assert [row[2] for row in said(tmp_path, "x.jsonl", log + back * (count - 1))] == ["prompt 0"]
+    assert time.monotonic() - began < 4 * once + 1
+
+
+def test_of_codex_what_it_wrote_itself_as_a_prompt_is_left_out(tmp_path: Path) -> None:
+    own = "<environment_context>\n  <cwd>/shop</cwd>\n</environment_context>"
+    log = examples.codex_line("session_meta", examples.CODEX_META) + PROMPT(own)
+    notes: list[str] = []
+    assert [row[2] for row in said(tmp_path, "x.jsonl", log + PROMPT("hello"), notes)] == ["hello"]
+    assert notes[-1].endswith("left out: hidden messages (1)")
 
 
 def test_a_session_of_codex_that_was_forked_or_goes_on_is_not_there_twice_and_subagents_are_left_out(

@@ -105,8 +105,11 @@ def _event(event: Mapping[str, Any], at: datetime | None) -> list[_Said]:
     if event.get("type") == "thread_rolled_back":
         return [_Said(undone=int(event["num_turns"]))]
     if event.get("type") == "user_message":
+        text = _typed(str(event["message"]))
+        if _OWN.match(text):
+            return []  # it is counted as the model saw it
         pictures = len(event.get("images") or ()) + len(event.get("local_images") or ())
-        return [_Said("user", (_typed(str(event["message"])), *[{"type": "image"}] * pictures), True, at)]
+        return [_Said("user", (text, *[{"type": "image"}] * pictures), True, at)]
     if event.get("type") == "item_completed" and item.get("type") == "UserMessage":
         parts = (each for each in item["content"] if each.get("type") in _SHOWN)
         shown = (_typed(str(each["text"])) if each["type"] == "text" else each for each in parts)
@@ -141,11 +144,12 @@ def _messages(said: list[_Said], key: str, began: datetime | None, reading: Read
     found, times = list[Message](), Counter[tuple[str, str]]()
     has_typed = any(each.is_typed for each in said)
     for each in said:
-        if each.undone:
-            prompts = [place for place, message in enumerate(found) if message.role == "user"]
-            left = prompts[-each.undone :][:1]
-            reading.left_out["messages on other branches"] += len(found) - left[0] if left else 0
-            found = found[: left[0]] if left else found
+        undone, kept_until = each.undone, len(found)
+        while undone > 0 and kept_until:
+            kept_until -= 1
+            undone -= found[kept_until].role == "user"
+        reading.left_out["messages on other branches"] += len(found) - kept_until
+        del found[kept_until:]
         if each.role == "user" and has_typed and not each.is_typed:
             continue
         at, kept = each.at or began, {"source": "codex", "conversation": key}
