@@ -51,6 +51,11 @@ KAKAO: dict[str, tuple[str, list[tuple[str, str, str]]]] = {
         "--------------- Friday, May 3, 2024 ---------------\n[Ann Lee] [12:05 AM] Hi\n[Bob] [3:20 PM] Emoticons\n",
         [("Ann Lee", "05-03 00:05", "Hi"), ("Bob", "05-03 15:20", "[sticker]")],
     ),
+    "Windows in English, with the dates of a Korean Windows": (
+        "Choir with KakaoTalk Chats\nDate Saved : 2024-05-04 15:20:41\n\n"
+        "--------------- 2024년 5월 3일 금요일 ---------------\n[Ann] [AM 12:05] Hi\n[Bob] [PM 3:20] Photo\n",
+        [("Ann", "05-03 00:05", "Hi"), ("Bob", "05-03 15:20", "[image]")],
+    ),
     "Android": (
         "독서 카카오톡 대화\n저장한 날짜 : 2024년 5월 4일 오후 7:17\n\n\n2024년 5월 3일 오전 8:36\n"
         "2024년 5월 3일 오전 8:36, 지민 : 여기서 타요\n오후 3:20, 지하철 : 2호선\n[민호] [오후 3:20] 라고 했어\n"

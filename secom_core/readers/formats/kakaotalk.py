@@ -27,7 +27,7 @@ _TITLE: Final = regex(
     r"|KakaoTalk Chats with (?P<with>.+)"
 )
 """Whom the chat is with; after the name of a group, how many are in it. On iOS, the name of the file stands there."""
-_CLOCK: Final = r"(?:(?:오전|오후) ?)?\d{1,2}:\d\d(?:[ \u00a0\u202f]?[AaPp]\.?[Mm]\.?)?"
+_CLOCK: Final = r"(?:(?:오전|오후|AM|PM) ?)?\d{1,2}:\d\d(?:[ \u00a0\u202f]?[AaPp]\.?[Mm]\.?)?"
 _DATE: Final = r"(?:\d{4}년 \d{1,2}월 \d{1,2}일|\d{4}\. ?\d{1,2}\. ?\d{1,2}\.|[A-Z][a-z]{2,8} \d{1,2}, \d{4}(?:,| at))"
 _REST: Final = r"(?:, ?(?:(?P<name>.{0,80}?) : ?(?P<text>.*)|(?P<says>.*))|: (?P<tells>.*)|(?P<bare>))"
 _FORMS: Final = (
@@ -41,6 +41,7 @@ _DAY: Final = regex(
     r"|[A-Z][a-z]+day, [A-Z][a-z]{2,8} \d{1,2}, \d{4})(?(line) -{5,})"
 )
 _KOREAN: Final = regex(r"(\d{4})년 (\d{1,2})월 (\d{1,2})일(?: .요일)?")
+_HALF_BEFORE: Final = regex(r"([AP]M) ?(\d{1,2}:\d\d)")
 _NOTICE: Final = regex(
     r".{1,400}님을 초대(?:하였|했)습니다\.|.{1,80}님이 (?:나갔|들어왔)습니다\.|.{1,80} (?:left|joined) this chatroom\."
 )
@@ -180,7 +181,7 @@ def _day(line: str) -> date | None:
 
 @lru_cache(maxsize=64)
 def _moment(text: str) -> Moment | None:
-    return read_moment(_KOREAN.sub(r"\1. \2. \3.", text))
+    return read_moment(_HALF_BEFORE.sub(r"\2 \1", _KOREAN.sub(r"\1. \2. \3.", text)))
 
 
 def _time(said: _Said) -> datetime | None:
