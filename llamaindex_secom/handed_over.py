@@ -82,8 +82,9 @@ def new_of(given: Sequence[Message], held: Sequence[Message]) -> list[int]:
 
     Args:
         given: messages in order, redacted as the bank does.
-        held: those of the session, in order.
+        held: those of the session, in order; one that is there twice, stored and waiting, counts once.
     """
+    held = list({each.id or place: each for place, each in enumerate(held)}.values())
     ids = {message.id for message in given if message.id}
     new, old = _exchanges(given, ids), _exchanges(held, ids)
     found = _in_order(new, old)

@@ -241,7 +241,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
     def _parts_of(self, given: Unstored, said: Sequence[Message]) -> list[Unstored]:
         """The messages without those of a history that is handed over again, as a session of their own."""
         names = [*self._bank.sessions(self.scope), *(each.session for each in self._queue)]
-        parts = {name for name in names if _PART.sub("", name) == given.session}
+        parts = [name for name in dict.fromkeys(names) if _PART.sub("", name) == given.session]
         held = [message for name in parts for turn in self._bank.turns(self.scope, name) for message in turn.messages]
         held += [message for each in self._queue if each.session in parts for message in each.messages]
         as_kept = self._bank.storage.as_kept

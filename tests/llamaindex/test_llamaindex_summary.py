@@ -27,8 +27,10 @@ from llama_index.core.memory import BaseMemoryBlock, FactExtractionMemoryBlock, 
 from llama_index.core.memory.memory import InsertMethod
 
 from llamaindex_secom import LlamaIndexChatModel, RecursiveSummaryMemoryBlock, SecomMemory, SecomRetriever
+from llamaindex_secom.handed_over import new_of
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank, StoreError
 from secom_core.context.block import render
+from secom_core.conversation import Message
 from secom_core.memory import Section
 from secom_core.summaries import response_example, response_instructions
 from secom_core.testing import Answer, Fault, ScriptedServer, ToolCall
@@ -237,6 +239,22 @@ async def test_an_answer_does_not_wait_for_a_locked_file(tmp_path: Path, bank: M
     assert [text for text in stored(bank) if text != "I see."] == TALK[:2]
     assert bank.sessions(ANN) == ["s/part-1", "s/part-2"]
     assert block._pending_sessions() == []
+
+
+async def test_a_history_of_many_parts_that_is_passed_again_is_remembered_once(bank: MemoryBank, block: Any) -> None:
+    for session in ("s", "t", "u"):
+        said = [exchange(f"{session}: fact number {number}") for number in range(8)]
+        for each in said:
+            await block.aput(each, session_id=session)
+        await block.aput([message for each in said[2:] for message in each], session_id=session)
+    assert len(stored(bank)) == 3 * 8 * 2
+
+
+def test_a_message_that_is_stored_and_still_waits_is_one_of_the_history() -> None:
+    held = [Message(words, role, id=words) for words, role in (("A", "user"), ("a", "assistant"), ("B", "user"))]
+    held.append(Message("b", "assistant", id="b"))
+    given = [Message("B", "user"), Message("b", "assistant"), Message("C", "user")]
+    assert new_of(given, [*held, *held]) == new_of(given, held) == [2]
 
 
 @pytest.mark.slow
