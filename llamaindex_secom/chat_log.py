@@ -14,7 +14,7 @@ from secom_core.bank import MemoryBank
 from secom_core.chats import ChatRecord
 from secom_core.conversation import Message, Scope, Turn, json_flaw
 
-from .convert import from_message, to_messages
+from .convert import from_message, readable, to_messages
 from .message_tokens import MessageTokens
 from .window import SYSTEM, WindowEntry, exchanges
 
@@ -108,19 +108,25 @@ def _by_turns(kept: Sequence[ChatRecord]) -> list[ChatRecord]:
 
 
 def _entry(record: ChatRecord, said: tuple[Message, Turn] | None) -> WindowEntry | None:
-    """The entry that was kept; nothing where the message that is remembered of it is gone.
-
-    One that cannot be read, as a picture whose file is gone, is the words that are remembered of it.
-    """
+    """The entry that was kept; nothing where the message that is remembered of it is gone, or it cannot be read."""
     if record.name is not None and said is None:
         return None
     place: dict[str, Any] = {"turn": said[1].id if said is not None else None, "name": record.name}
-    if record.body is not None:
-        with suppress(ValidationError):
-            return WindowEntry(**{**record.body, **place})
-    if said is None or record.body == {}:
-        return None
-    return WindowEntry(message=ChatMessage(role=said[0].role, content=said[0].text), **place)
+    if record.body is None:
+        plain = ChatMessage(role=said[0].role, content=said[0].text) if said is not None else None
+        return WindowEntry(message=plain, **place) if plain is not None else None
+    try:
+        return WindowEntry(**{**record.body, **place})
+    except ValidationError:
+        return _without_lost(record.body, place)
+
+
+def _without_lost(body: Mapping[str, Any], place: Mapping[str, Any]) -> WindowEntry | None:
+    """The entry with a mark in place of each picture whose file is gone; nothing where it cannot be read even so."""
+    with suppress(AttributeError, KeyError, TypeError, ValidationError):
+        message = {**body["message"], "blocks": list(map(readable, body["message"]["blocks"]))}
+        return WindowEntry(**{**body, "message": message, **place})
+    return None
 
 
 def left_out(bank: MemoryBank, scope: Scope, session: str, kept: Sequence[ChatRecord]) -> list[ChatRecord]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any, Final
 
 from llama_index.core.base.llms.types import (
@@ -94,7 +95,7 @@ def _block_text(block: BaseContentBlock, tools: bool) -> str | None:
     return _attached(block, getattr(block, "block_type", "")) if _is_attached(block) else None
 
 
-def _attached(block: BaseContentBlock, kind: str) -> str:
+def _attached(block: object, kind: str) -> str:
     """The mark of a medium, with its name or its address where it has one, and the words of plain text."""
     words = _plain_text(block) if kind == "document" else ""
     names = (str(getattr(block, key, None) or "") for key in ("title", "url", "path"))
@@ -104,7 +105,18 @@ def _attached(block: BaseContentBlock, kind: str) -> str:
     return "\n".join(filter(None, [mark if name or not words else "", words]))
 
 
-def _plain_text(block: BaseContentBlock) -> str:
+def readable(kept: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A block as it was kept; where it cannot be read, as a picture whose file is gone, as its mark."""
+    try:
+        ChatMessage.model_validate({"blocks": [kept]})
+    except ValueError:
+        kind = kept.get("block_type")
+        if kind in _ATTACHED:
+            return {"block_type": "text", "text": _attached(SimpleNamespace(**kept), kind)}
+    return kept
+
+
+def _plain_text(block: object) -> str:
     """The words of a document of plain text that is in the message itself: nothing is read or fetched."""
     data, kind = getattr(block, "data", None), getattr(block, "document_mimetype", None)
     if not isinstance(data, bytes) or not str(kind).startswith("text/"):

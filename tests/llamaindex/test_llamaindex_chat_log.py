@@ -17,6 +17,7 @@ pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
 
 from llamaindex_secom import SecomMemory
+from llamaindex_secom.convert import text_of
 from secom_core import InvalidInput, MemoryBank, StoreError
 from secom_core.bank.records import Remembered
 from secom_core.chats import ChatRecord
@@ -598,7 +599,28 @@ def test_a_message_whose_picture_is_gone_keeps_its_words(tmp_path: Path, bank: M
     memory.put(bot("A wren."))
     assert memory_of(bank).get_all() == memory.get_all()
     picture.unlink()  # as an upload, which is deleted when it was answered
-    assert texts(memory_of(bank).get_all()) == [f"Which bird is it?\n[image: {picture}]", "A wren."]
+    [asked, answer] = memory_of(bank).get_all()
+    assert (text_of(asked), text_of(answer)) == (f"Which bird is it?\n[image: {picture}]", "A wren.")
+
+
+@pytest.mark.parametrize("remember_tools", [False, True])
+def test_a_result_of_a_tool_whose_picture_is_gone_still_answers_its_call(
+    tmp_path: Path, bank: MemoryBank, remember_tools: bool
+) -> None:
+    picture = tmp_path / "screen.png"
+    picture.write_bytes(b"\x89PNG")
+    memory = memory_of(bank, remember_tools=remember_tools)
+    memory.put(user("What is on the screen?"))
+    call = ToolCallBlock(tool_call_id="c1", tool_name="screen", tool_kwargs={})
+    memory.put(ChatMessage(role="assistant", blocks=[call]))
+    blocks = [TextBlock(text="Taken."), ImageBlock(path=picture)]
+    memory.put(ChatMessage(role="tool", blocks=blocks, additional_kwargs={"tool_call_id": "c1"}))
+    memory.put(bot("A wren."))
+    picture.unlink()
+    [_, asked, result, _] = memory_of(bank, remember_tools=remember_tools).get_all()
+    assert asked.blocks == [call]
+    assert (result.role, result.additional_kwargs["tool_call_id"]) == ("tool", "c1")
+    assert text_of(result) == f"Taken.\n[image: {picture}]"
 
 
 def test_a_message_and_its_form_in_the_framework_are_written_in_one_transaction(
