@@ -19,6 +19,7 @@ from ..ranking import Candidate, ScopeIndex
 from ..ranking.last_times import last_times
 from ..ranking.memory_table import Shown
 from ..ranking.surroundings import answered, said_next
+from ..ranking.tool_results import answers_first
 from ..text.code import wants_code
 from ..text.dates import Span
 from ..text.intents import Subject, subject
@@ -234,6 +235,7 @@ def _finds(
     if not rules:
         beyond = index.besides(found) if not options.only_relevant else ()
         return Finds(searched.scope, others=found, after=_wanted(beyond, without, budget))
+    found = answers_first(found)
     before = _wanted(index.asked_about(about[0], without, about[1]), without, budget)
     if options.only_relevant:
         before = [each for each in before if each.kind != "surrounding"]

@@ -32,7 +32,7 @@ from .relevance import CALIBRATED, relevances
 from .scope_search import Indexes, ScopeSearch
 from .signals import behind, comparable, of_whom
 from .speaking import LONG, SAID_BY_USER
-from .surroundings import Beside, Besides, asked_about, besides, instructions, taken_back
+from .surroundings import Beside, Besides, asked_about, besides, exchange, instructions, taken_back
 from .weights import DENSE, LEXICAL, SIGNALS
 
 _DIGITS: Final = 6
@@ -317,7 +317,7 @@ class ScopeIndex:
         """
         first = {each.turn.id: self._table.turn_rows.get(each.turn.id)[0] for each in chain(strong, *shown)}
         heads = dict.fromkeys(first[each.turn.id] for each in strong if each.passage)
-        rest = (self._table.rows_from(head) for head in heads if self._table.turn_tokens[head] <= LONG)
+        rest = (exchange(self._table, head) for head in heads)
         rows = chain(taken_back(self._table, first.values()), *rest)
         least = min((each.score for each in chain(strong, *shown)), default=0.0)
         return self._shown((Besides(row, "surrounding") for row in rows), strong, score=least - 1)

@@ -19,6 +19,7 @@ from ..text.speech import Standing
 from .passage_table import PassageTable, Rows
 from .speaking import LONG, REPLY, SAID_BY_USER, STANDING, UTTERANCE
 from .standing import standing_rows, unconditional_first, who_first
+from .tool_results import working
 
 _FOUND: Final = 12
 """How many finds have their surroundings shown, the best."""
@@ -305,6 +306,29 @@ def said_next(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
             yield from (Besides(each, "surrounding") for each in (row, *taken_back(table, [row])))
 
 
+def exchange(table: PassageTable, head: int) -> list[int]:
+    """The rows of a turn in which its user and the assistant speak to each other, where that is not long.
+
+    What a tool was called with and what it gave comes after them, and in a long turn not at all.
+
+    Args:
+        table: the passages.
+        head: the first row of the turn.
+    """
+    rows = table.rows_from(head)
+    table.read(rows)
+    said = _said_to_each_other(table, rows)
+    if table.turn_tokens.item(head) <= LONG:
+        return [*said, *(row for row in rows if row not in said)]
+    return said if len(said) < len(rows) and table.tokens[said].sum() <= LONG else []
+
+
+def _said_to_each_other(table: PassageTable, rows: Sequence[int]) -> list[int]:
+    """Those of a turn's rows that are no call of a tool, no result, and nothing said between them."""
+    places = working(table.passage(rows[0]).turn)
+    return [row for row in rows if table.place.item(row) not in places]
+
+
 def answered(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
     """What else was said in the long turns of finds that only ask, in order: the replies to them; no tool's result.
 
@@ -314,9 +338,10 @@ def answered(table: PassageTable, found: Iterable[int]) -> Iterator[Besides]:
     """
     heads = dict.fromkeys(table.head.item(row) for row in found if table.asks.item(row))
     long = (head for head in heads if table.turn_tokens.item(head) > LONG)
-    rows = [row for head in long for row in table.rows_from(head) if table.latest[row]]
-    table.read(rows)
-    yield from (Besides(row, "surrounding") for row in rows if table.passage(row).message.role != "tool")
+    turns = [table.rows_from(head) for head in long]
+    table.read(chain.from_iterable(turns))
+    rows = (row for turn in turns for row in _said_to_each_other(table, turn) if table.latest[row])
+    yield from (Besides(row, "surrounding") for row in rows)
 
 
 def _around(table: PassageTable, found: Sequence[int]) -> Iterable[int]:

@@ -15,6 +15,7 @@ from secom_core.bank import MemoryBank
 from secom_core.memory import Recall
 from secom_core.ranking import Candidate, ScopeIndex, surroundings
 from secom_core.ranking.passage_table import PassageTable, Rows
+from secom_core.ranking.tool_results import working
 from secom_core.text.terms import count_tokens
 
 SCOPE = ("acme", "alice")
@@ -523,3 +524,50 @@ def test_what_stands_around_the_finds_is_made_together(week: MemoryBank, monkeyp
     assert len(week.recall(SCOPE, "The cello?", token_budget=2000).hits) > 6
     assert sum(made) > 12
     assert len(made) < 6
+
+
+# -- tools ------------------------------------------------------------------------------------------------------------
+
+ROWS = "\n".join(
+    f'  {{"flight": "XY{1000 + row}", "from": "HAM", "to": "LIS", "seats": {row}, "price": {200 + 7 * row}.50}},'
+    for row in range(9)
+)
+SEEN = "market bridge museum castle harbour garden library tower theatre square church bakery tram lift".split()
+
+
+def looked_up(bank: MemoryBank, asked: str, answer: str) -> None:
+    """A turn in which a tool is called, between other turns."""
+    for day, seen in enumerate(SEEN):
+        told(bank, f"My cousin tells that the {seen} in Lisbon was closed. {ADVICE}", session=f"day {day}", day=day)
+    messages = [
+        {"role": "user", "content": asked},
+        {"role": "assistant", "content": '[calls search_flights({"from": "HAM", "to": "LIS"})]'},
+        {"role": "tool", "content": f"[\n{ROWS}\n]"},
+        *([{"role": "assistant", "content": answer}] if answer else []),
+    ]
+    bank.remember(SCOPE, messages, session="flights", at=AT + timedelta(days=20), close=True)
+    told(bank, "Now the bike is clean.", session="later", day=21)
+
+
+@pytest.mark.parametrize(
+    ("asked", "query"),
+    [
+        ("My flight to Lisbon was cancelled by the airline.", "Why was my flight to Lisbon cancelled?"),
+        ("Anything from HAM?", "Which seats are there on a flight from HAM to LIS, and at which price?"),
+    ],
+    ids=["the user's words are found", "the result is found"],
+)
+@pytest.mark.parametrize("budget", [150, 200, 300])
+def test_what_came_of_a_tool_is_shown_before_what_the_tool_gave(asked: str, query: str, budget: int) -> None:
+    answer = "The pilots are on strike until Monday, so the Saturday one at noon is the best for you and Jonas."
+    with MemoryBank.open() as bank:
+        looked_up(bank, asked, answer)
+        assert answer in bank.recall(SCOPE, query, token_budget=budget).text
+
+
+def test_a_result_that_ends_a_turn_is_its_answer() -> None:
+    for answer, place in (("", 2), ("The one at noon.", 3)):
+        with MemoryBank.open() as bank:
+            looked_up(bank, "Which flights are there to Lisbon?", answer)
+            [turn] = bank.turns(SCOPE, "flights")
+            assert working(turn) == set(range(1, place)), "what the user says is none"
