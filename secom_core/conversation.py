@@ -266,13 +266,12 @@ def opens_turn(message: Message, before: Message | None) -> bool:
     return before.role not in _OPENERS | _REPLIES
 
 
-def group_messages(messages: Iterable[Message], session: str = "", start: int = 0) -> tuple[Turn, ...]:
+def group_messages(messages: Iterable[Message], session: str = "") -> tuple[Turn, ...]:
     """Group messages into turns: an exchange where there are roles, an utterance each where there are none.
 
     Args:
         messages: in the order in which they were said.
         session: the name that the turns carry.
-        start: the index of the first turn.
     """
     groups: list[list[Message]] = []
     for message in messages:
@@ -280,7 +279,7 @@ def group_messages(messages: Iterable[Message], session: str = "", start: int = 
             groups.append([message])
         else:
             groups[-1].append(message)
-    return tuple(Turn(tuple(group), session, start + place) for place, group in enumerate(groups))
+    return tuple(Turn(tuple(group), session, place) for place, group in enumerate(groups))
 
 
 def as_turns(texts: Iterable[str], session: str = "") -> tuple[Turn, ...]:
