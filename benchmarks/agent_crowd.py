@@ -77,7 +77,8 @@ def langchain_ours(base_url: str, bank: MemoryBank, stack: ExitStack) -> Turn:
     return langchain_agent(base_url, [memory])
 
 
-def llamaindex_agent(base_url: str, memory_of: Callable[[str], Any]) -> Turn:
+def llamaindex_functions(base_url: str) -> Any:
+    """An agent of LlamaIndex; its model has one client, as to make one takes longer than everything else in a turn."""
     from http_models import HttpLLM, _whole
     from llama_index.core.agent.workflow import FunctionAgent
     from openai import AsyncOpenAI
@@ -88,7 +89,11 @@ def llamaindex_agent(base_url: str, memory_of: Callable[[str], Any]) -> Turn:
         async def achat(self, messages: Any, **kwargs: Any) -> Any:
             return _whole(await client.chat.completions.create(**self._body(messages, **kwargs)))
 
-    agent = FunctionAgent(llm=KeptHttpLLM(base_url=base_url), streaming=False)
+    return FunctionAgent(llm=KeptHttpLLM(base_url=base_url), streaming=False)
+
+
+def llamaindex_agent(base_url: str, memory_of: Callable[[str], Any]) -> Turn:
+    agent = llamaindex_functions(base_url)
     memories: dict[str, Any] = {}
 
     async def turn(user: str, text: str) -> object:

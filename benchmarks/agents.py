@@ -47,9 +47,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.adding import sessions, utterances
-from benchmarks.agent_crowd import crowds, scripted_models
+from benchmarks.agent_crowd import crowds, llamaindex_functions, scripted_models
 from benchmarks.latency import HashedWords
-from benchmarks.peers import langchain_embeddings, llamaindex_embedding
+from benchmarks.peers import langchain_embeddings, llamaindex_embedding, llamaindex_vectors
 from benchmarks.retrieval import versions
 from secom_core.bank import MemoryBank
 from secom_core.testing import ScriptedServer
@@ -255,18 +255,7 @@ def langchain_vectors(setting: Setting, stack: ExitStack) -> Agent:
 
 
 def create_llamaindex(setting: Setting, memory_of: Callable[[str], Any]) -> Ask:
-    from http_models import HttpLLM, _whole
-    from llama_index.core.agent.workflow import FunctionAgent
-    from openai import AsyncOpenAI
-
-    # One client for all calls: to make one takes longer than everything else in a turn.
-    client = AsyncOpenAI(base_url=setting.base_url, api_key="none", max_retries=0)
-
-    class KeptHttpLLM(HttpLLM):
-        async def achat(self, messages: Any, **kwargs: Any) -> Any:
-            return _whole(await client.chat.completions.create(**self._body(messages, **kwargs)))
-
-    agent = FunctionAgent(llm=KeptHttpLLM(base_url=setting.base_url), streaming=False)
+    agent = llamaindex_functions(setting.base_url)
     memories: dict[str, Any] = {}
 
     async def run(text: str, memory: Any) -> object:
@@ -337,31 +326,10 @@ def llamaindex_stock(setting: Setting, stack: ExitStack, *, block: bool) -> Agen
 
 
 def vector_block(setting: Setting) -> Any:
-    from llama_index.core.bridge.pydantic import PrivateAttr
     from llama_index.core.memory import VectorMemoryBlock
-    from llama_index.core.vector_stores import SimpleVectorStore
-
-    class KeepingText(SimpleVectorStore):
-        """`VectorMemoryBlock` refuses stores that do not give texts back, as the one that is built in does not."""
-
-        stores_text: bool = True
-        _texts: dict[str, Any] = PrivateAttr(default_factory=dict)
-
-        def __repr_args__(self) -> list[Any]:
-            # Workflows make the repr of an event's memory several times a turn, and this store's has every vector.
-            return []
-
-        def add(self, nodes: Any, **kwargs: Any) -> list[str]:
-            self._texts.update((node.node_id, node) for node in nodes)
-            return super().add(nodes, **kwargs)
-
-        def query(self, query: Any, **kwargs: Any) -> Any:
-            found = super().query(query, **kwargs)
-            found.nodes = [self._texts[id_] for id_ in found.ids]
-            return found
 
     model = llamaindex_embedding(setting.embedder)
-    block = VectorMemoryBlock(vector_store=KeepingText(), embed_model=model, similarity_top_k=SHOWN // FLUSHED)
+    block = VectorMemoryBlock(vector_store=llamaindex_vectors()(), embed_model=model, similarity_top_k=SHOWN // FLUSHED)
 
     def add(texts: list[str]) -> None:
         for first in range(0, len(texts), FLUSHED):

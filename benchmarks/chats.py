@@ -261,26 +261,17 @@ def llamaindex_memory(chat: Chat, embedder: Embedder) -> Rank:
     """Each exchange is put; the ranking is read where the block reads it, in its store."""
     from llama_index.core.llms import ChatMessage
     from llama_index.core.memory import VectorMemoryBlock
-    from llama_index.core.vector_stores import SimpleVectorStore
 
-    known: dict[str, Any] = {}
     found: list[str] = []
 
-    class Keeping(SimpleVectorStore):
-        stores_text: bool = True
-
-        def add(self, nodes: Any, **arguments: Any) -> list[str]:
-            known.update({node.node_id: node for node in nodes})
-            return super().add(nodes, **arguments)
-
+    class Watched(peers.llamaindex_vectors()):  # type: ignore[misc]
         def query(self, query: Any, **arguments: Any) -> Any:
             result: Any = super().query(query, **arguments)
-            result.nodes = [known[each] for each in result.ids]
             found[:] = [node.text for node in result.nodes]
             return result
 
     vectors = peers.llamaindex_embedding(embedder)
-    block = VectorMemoryBlock(vector_store=Keeping(), embed_model=vectors, similarity_top_k=peers.DEEP)
+    block = VectorMemoryBlock(vector_store=Watched(), embed_model=vectors, similarity_top_k=peers.DEEP)
     for turn in chat.turns:
         asyncio.run(block.aput([ChatMessage(each.text, role=each.role) for each in turn.messages]))
 

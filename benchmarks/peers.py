@@ -123,6 +123,33 @@ def llamaindex_embedding(embedder: Embedder) -> Any:
     return Adapted(model_name=embedder.name)
 
 
+def llamaindex_vectors() -> type:
+    """LlamaIndex's own store of vectors in memory, which here gives the texts back too."""
+    from llama_index.core.bridge.pydantic import PrivateAttr
+    from llama_index.core.vector_stores import SimpleVectorStore
+
+    class KeepingTexts(SimpleVectorStore):
+        """`VectorMemoryBlock` refuses stores that do not give texts back, as the one that is built in does not."""
+
+        stores_text: bool = True
+        _texts: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+        def __repr_args__(self) -> list[Any]:
+            # Workflows make the repr of an event's memory several times a turn, and this store's has every vector.
+            return []
+
+        def add(self, nodes: Any, **kwargs: Any) -> list[str]:
+            self._texts.update((node.node_id, node) for node in nodes)
+            return super().add(nodes, **kwargs)
+
+        def query(self, query: Any, **kwargs: Any) -> Any:
+            found = super().query(query, **kwargs)
+            found.nodes = [self._texts[id_] for id_ in found.ids]
+            return found
+
+    return KeepingTexts
+
+
 def mem0_on(folder: str, embedder: Embedder) -> Any:
     """mem0 without a language model, on Qdrant in a folder, or in memory for ``":memory:"``."""
     os.environ["MEM0_TELEMETRY"] = "False"

@@ -139,10 +139,9 @@ class LlamaIndexMemory:
 
     async def _fill(self, budget: int) -> Any:
         from llama_index.core.memory import Memory, VectorMemoryBlock
-        from llama_index.core.vector_stores import SimpleVectorStore
 
         vectors = peers.llamaindex_embedding(self._tools.embedder)  # type: ignore[arg-type]
-        block = VectorMemoryBlock(vector_store=_keeping(SimpleVectorStore), embed_model=vectors)
+        block = VectorMemoryBlock(vector_store=peers.llamaindex_vectors()(), embed_model=vectors)
         counter = self._tools.counter
         memory: Any = Memory.from_defaults(
             token_limit=budget, tokenizer_fn=lambda text: [0] * counter(text), memory_blocks=[block]
@@ -150,26 +149,6 @@ class LlamaIndexMemory:
         for session in self._sessions:
             await memory.aput_messages([_chat_message(each) for turn in session.turns for each in turn.messages])
         return memory
-
-
-def _keeping(store: type) -> Any:
-    """The in-memory vector store, which keeps the texts too, as the block needs it."""
-
-    known: dict[str, Any] = {}
-
-    class Keeping(store):  # type: ignore[misc]
-        stores_text: bool = True
-
-        def add(self, nodes: Any, **arguments: Any) -> Any:
-            known.update({node.node_id: node for node in nodes})
-            return super().add(nodes, **arguments)
-
-        def query(self, query: Any, **arguments: Any) -> Any:
-            result: Any = super().query(query, **arguments)
-            result.nodes = [known[each] for each in result.ids]
-            return result
-
-    return Keeping()
 
 
 async def _told(memory: Any, query: str) -> str:
