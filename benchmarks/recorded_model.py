@@ -56,11 +56,11 @@ class Recorder:
             is not ours to ship, ``left_out`` says how many characters of it are not there, and it is asked again.
         upstream: the server's base URL, or none: then what is not in the file is counted in ``missing``.
         key: the server's, where it has one; it is in no line.
-        part: what the requests are for, written into each line.
     """
 
     def __init__(self, path: Path, upstream: str | None = None, key: str | None = None) -> None:
         self.part = ""
+        """What the requests are for; it is written into each line."""
         self.used: list[Line] = []
         self.missing: list[str] = []
         self._path, self._upstream, self._key = path, upstream, key
