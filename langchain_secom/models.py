@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,9 +14,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.runnables import RunnableConfig, ensure_config
 
 from secom_core.bank import MemoryBank
-from secom_core.errors import BadReply, ContextTooLong, InvalidInput, ModelError, ModelUnavailable, shorten
+from secom_core.errors import BadReply, InvalidInput, shorten
 from secom_core.llm.flow import ChatModel, Prompt
-from secom_core.llm.limits import says_too_long
+from secom_core.llm.limits import translated
 from secom_core.llm.reply import Reply, empty, ended_at_limit
 from secom_core.llm.schemas import SchemaTrial
 from secom_core.models.rows import model_rows
@@ -279,18 +278,6 @@ def _reply(answer: BaseMessage) -> Reply:
     if not text.strip():
         raise BadReply(empty(at_limit), text)
     return Reply(text, cut_off=at_limit)
-
-
-@contextmanager
-def translated(integration: object) -> Iterator[None]:
-    """Turn what an integration raises into our errors; it may be anything, and there is no common base."""
-    try:
-        yield
-    except ModelError:
-        raise
-    except Exception as error:
-        kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
-        raise kind(f"{type(integration).__name__}: {type(error).__name__}: {error}") from error
 
 
 def _model_of(integration: object) -> str | None:

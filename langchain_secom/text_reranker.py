@@ -10,9 +10,10 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.runnables.config import set_config_context
 
 from secom_core.errors import BadReply, InvalidInput, shorten
+from secom_core.llm.limits import translated
 from secom_core.ranking.returned import Returned, scores_of
 
-from .models import quiet, translated
+from .models import quiet
 
 _PLACE: Final = "secom_place"
 _SCORES: Final = ("relevance_score", "score")

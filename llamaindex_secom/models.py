@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -15,9 +14,9 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageR
 from llama_index.core.llms.custom import CustomLLM
 from llama_index.core.llms.llm import LLM
 
-from secom_core.errors import BadReply, ContextTooLong, InvalidInput, ModelError, ModelUnavailable, shorten
+from secom_core.errors import BadReply, InvalidInput, shorten
 from secom_core.llm.flow import ChatModel, Prompt
-from secom_core.llm.limits import says_too_long
+from secom_core.llm.limits import translated
 from secom_core.llm.reply import Reply, empty, ended_at_limit
 from secom_core.llm.schemas import SchemaTrial
 from secom_core.models.rows import model_rows
@@ -177,18 +176,6 @@ def _reply(response: ChatResponse) -> Reply:
     if not text.strip():
         raise BadReply(empty(at_limit), text)
     return Reply(text, cut_off=at_limit)
-
-
-@contextmanager
-def translated(adapter: object) -> Iterator[None]:
-    """Turn what an integration raises into our errors; it may be anything, and there is no common base."""
-    try:
-        yield
-    except ModelError:
-        raise
-    except Exception as error:
-        kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
-        raise kind(f"{type(adapter).__name__}: {type(error).__name__}: {error}") from error
 
 
 def version_of(part: object) -> str:

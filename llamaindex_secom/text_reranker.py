@@ -8,9 +8,8 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from secom_core.errors import BadReply, InvalidInput, shorten
+from secom_core.llm.limits import translated
 from secom_core.ranking.returned import Returned, scores_of
-
-from .models import translated
 
 
 class LlamaIndexReranker:

@@ -1,12 +1,14 @@
-"""How much a model can be asked at once: learned from the errors in which it says that a prompt was too long."""
+"""The errors of models, and how much one can be asked at once: learned from those that say a prompt was too long."""
 
 from __future__ import annotations
 
 import re
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from ..errors import ContextTooLong, ModelError, ModelUnavailable
 from ..text.patterns import regex
 
 _TOO_LONG: Final = regex(
@@ -24,6 +26,23 @@ _room: WeakKeyDictionary[object, int] = WeakKeyDictionary()
 def says_too_long(message: str) -> bool:
     """Whether an error's message says that the prompt was longer than the model's context."""
     return _TOO_LONG.search(message) is not None
+
+
+def failure(message: str) -> type[ModelError]:
+    """What to raise of a model that gave no answer but an error with this message."""
+    return ContextTooLong if says_too_long(message) else ModelUnavailable
+
+
+@contextmanager
+def translated(integration: object) -> Iterator[None]:
+    """Turn what a framework's integration raises into our errors; it may be anything, and there is no common base."""
+    try:
+        yield
+    except ModelError:
+        raise
+    except Exception as error:
+        said = f"{type(integration).__name__}: {type(error).__name__}: {error}"
+        raise failure(str(error))(said) from error
 
 
 def note_too_long(model: object, tokens: int) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ..errors import BadReply, ContextTooLong, InvalidInput, MissingExtra, ModelUnavailable, shorten, without_keys
-from ..llm.limits import says_too_long
+from ..errors import BadReply, InvalidInput, MissingExtra, ModelUnavailable, shorten, without_keys
+from ..llm.limits import failure
 from ..llm.quoting import without_thoughts
 from ..llm.reply import Reply, empty, ended_at_limit
 from ..llm.schemas import SchemaTrial
@@ -300,9 +300,8 @@ class _Endpoint:
             yield
         # A connection that breaks in the middle of a stream may raise an error of what is below the package.
         except (self._openai.OpenAIError, *self._http_errors) as error:
-            kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
             late = f" {self._patience}" if isinstance(error, self._late) else ""
-            raise kind(f"{self.label} gave no answer: {error}{late}") from error
+            raise failure(str(error))(f"{self.label} gave no answer: {error}{late}") from error
         # A body that is no JSON, or JSON of another shape, raises any of these.
         except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise ModelUnavailable(f"{self.label} sent what is not in the protocol: {error}") from error
@@ -357,7 +356,6 @@ def _text(reply: Any) -> Reply:
         return Reply(sendable(content), cut_off=ended_at_limit(choice))
     # Some proxies send an error with status 200, in place of the answer or in it.
     if error := getattr(reply, "error", None) or getattr(choice, "error", None):
-        kind = ContextTooLong if says_too_long(str(error)) else ModelUnavailable
-        raise kind(f"the endpoint sent an error in place of an answer: {shorten(error)}")
+        raise failure(str(error))(f"the endpoint sent an error in place of an answer: {shorten(error)}")
     refusal = getattr(getattr(choice, "message", None), "refusal", None)
     raise BadReply("the model refused" if refusal else empty(ended_at_limit(choice)), str(refusal or content))

@@ -11,9 +11,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from ...errors import BadReply, ContextTooLong, InvalidInput, ModelError, ModelUnavailable, SchemaTooNew, shorten
+from ...errors import BadReply, InvalidInput, ModelError, ModelUnavailable, SchemaTooNew, shorten
 from ...llm.flow import Cost, Outcome, Prompt
-from ...llm.limits import says_too_long
+from ...llm.limits import failure
 from ...llm.reply import Reply, cut_off
 from ...processes import ForkLock
 from ...protocols import TokenCounter
@@ -183,8 +183,7 @@ def _reply_in(entry: Mapping[str, Any]) -> str:
     if "bad_reply" in entry:
         raise BadReply(entry["bad_reply"], entry["reply"])
     if "failed" in entry:
-        failed = entry["failed"]
-        raise ContextTooLong(failed) if says_too_long(failed) else ModelUnavailable(failed)
+        raise failure(entry["failed"])(entry["failed"])
     return Reply(entry["reply"], cut_off=entry.get("cut_off") is True)
 
 
