@@ -15,7 +15,8 @@ from typing_extensions import Self
 
 from secom_core.bank.asked_now import recalled
 from secom_core.conversation import Scope
-from secom_core.memory import Hit, Recall
+from secom_core.memory import Recall
+from secom_core.ranking.relevance import likeliest_first
 
 from .convert import section_documents, to_document
 from .dialogue import said_before
@@ -133,7 +134,7 @@ class SecomRetriever(ScopedRetriever):
         return self._documents(recall, scope)
 
     def _documents(self, recall: Recall, scope: Scope) -> list[Document]:
-        found = recall.hits if self.order == "time" else _best_first(recall)
+        found = recall.hits if self.order == "time" else likeliest_first(recall)
         hits = [_with_confidence(to_document(hit, hit.scope), recall.confidence) for hit in found]
         before = [
             each for section in recall.sections if not section.turn_ids for each in section_documents(section, scope)
@@ -148,10 +149,3 @@ class SecomRetriever(ScopedRetriever):
 def _with_confidence(document: Document, confidence: float) -> Document:
     document.metadata["confidence"] = confidence
     return document
-
-
-def _best_first(recall: Recall) -> list[Hit]:
-    """The hits, the likeliest to help first; in a bank with the paper's reranker, what was found in its order."""
-    if recall.impression is None:
-        return sorted(recall.ranked, key=lambda hit: -hit.relevance)
-    return sorted(recall.ranked, key=lambda hit: 0.0 if hit.kind == "relevant" else 1 - hit.relevance)

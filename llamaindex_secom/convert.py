@@ -248,14 +248,14 @@ def to_node(hit: Hit, scope: Scope) -> NodeWithScore:
         "secom_memory_id": memory.id,
         "session": memory.session,
         **metadata_of(hit.turns),
-        "scope": _flat(scope),
+        "scope": flat(scope),
         "kind": hit.kind,
         **({"excerpts": json.dumps(_excerpts(hit), ensure_ascii=False)} if hit.excerpts else {}),
         **({"replaced": json.dumps(replacements_json(hit), ensure_ascii=False)} if hit.replaced else {}),
     }
     shown = {"scope"} if hit.is_named else set()
     values: dict[str, Any] = {
-        "id_": str(uuid.uuid5(_NAMESPACE, _flat([*scope, memory.id]))),
+        "id_": str(uuid.uuid5(_NAMESPACE, flat([*scope, memory.id]))),
         "text": text_with_marks(hit),
         "metadata": metadata,
         "excluded_embed_metadata_keys": [*_BOOKKEEPING, "begin"],
@@ -268,8 +268,8 @@ def metadata_of(turns: Sequence[Turn]) -> dict[str, str]:
     """What the metadata of a node say of the turns that it shows: ids, speakers, and when they began and ended."""
     ends = {"begin": turns[0].at, "end": turns[-1].at}
     return {
-        "turn_ids": _flat([turn.id for turn in turns]),
-        "speakers": _flat(list(dict.fromkeys(name for turn in turns for name in turn.speakers))),
+        "turn_ids": flat([turn.id for turn in turns]),
+        "speakers": flat(list(dict.fromkeys(name for turn in turns for name in turn.speakers))),
         **{name: at.isoformat() for name, at in ends.items() if at is not None},
     }
 
@@ -310,11 +310,11 @@ def _section_node(
     metadata = {
         "layer": section.layer,
         "heading": section.heading,
-        "scope": _flat(scope),
-        **({"turn_ids": _flat(turn_ids)} if turn_ids else {}),
+        "scope": flat(scope),
+        **({"turn_ids": flat(turn_ids)} if turn_ids else {}),
     }
     node = TextNode(
-        id_=str(uuid.uuid5(_NAMESPACE, _flat([*scope, section.layer, text]))),
+        id_=str(uuid.uuid5(_NAMESPACE, flat([*scope, section.layer, text]))),
         text=text.rstrip("\n"),
         metadata=metadata,
         excluded_embed_metadata_keys=list(metadata),
@@ -370,7 +370,8 @@ def escape_braces(text: str) -> str:
     return _TEMPLATE_NAME.sub(r"{ \1 }", text)
 
 
-def _flat(parts: Sequence[str]) -> str:
+def flat(parts: Sequence[str]) -> str:
+    """Strings as a JSON list, for metadata that has to be flat."""
     return json.dumps(list(parts), ensure_ascii=False)
 
 

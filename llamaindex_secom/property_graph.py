@@ -22,7 +22,8 @@ from secom_core.conversation import Scope, check_scope
 from secom_core.errors import InvalidInput
 from secom_core.timelines import Event, Link
 
-from .timeline_nodes import event_fields, flat, stable_id
+from .convert import flat
+from .timeline_nodes import event_fields, stable_id
 
 SCOPE_KEY: Final = "secom_scope"
 """The property under which everything in a property graph names its scope, as a JSON list."""

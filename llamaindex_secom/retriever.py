@@ -16,7 +16,8 @@ from secom_core.bank import MemoryBank, check_bank
 from secom_core.bank.checks import check_text
 from secom_core.conversation import Scope, check_scope
 from secom_core.errors import InvalidInput, shorten
-from secom_core.memory import Hit, Recall, RecallOptions
+from secom_core.memory import Recall, RecallOptions
+from secom_core.ranking.relevance import likeliest_first
 
 from .agent_steps import as_steps
 from .arguments import RetrieverFields, refuse_unknown
@@ -123,7 +124,7 @@ class SecomRetriever(BaseRetriever):
 
     def _nodes(self, recall: Recall) -> list[NodeWithScore]:
         """The memories between what layers add, in the order of the recalled block."""
-        hits = recall.hits if self._order == "time" else _best_first(recall)
+        hits = recall.hits if self._order == "time" else likeliest_first(recall)
         scores = [hit.relevance for hit in hits] or [0.0]
         before = [each for each in recall.sections if not each.turn_ids]
         after = [each for each in recall.sections if each.turn_ids]
@@ -137,10 +138,3 @@ class SecomRetriever(BaseRetriever):
         if self._empty is None:
             return []
         return [NodeWithScore(node=TextNode(id_="secom-nothing-found", text=self._empty), score=0.0)]
-
-
-def _best_first(recall: Recall) -> list[Hit]:
-    """The hits, the likeliest to help first; in a bank with the paper's reranker, what answers comes in its order."""
-    if recall.impression is None:
-        return sorted(recall.ranked, key=lambda hit: -hit.relevance)
-    return sorted(recall.ranked, key=lambda hit: 0.0 if hit.kind == "relevant" else 1 - hit.relevance)

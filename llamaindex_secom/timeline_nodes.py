@@ -14,6 +14,8 @@ from secom_core.conversation import Scope, check_scope
 from secom_core.timelines import Event, Relation, Timeline
 from secom_core.timelines.refinement import timeline_lines
 
+from .convert import flat
+
 _NAMESPACE: Final = uuid.UUID("7d0f6a52-3c58-5b0e-9d5c-74696d656c6e")
 
 
@@ -96,11 +98,6 @@ def event_fields(event: Event) -> dict[str, Any]:
 def _event(values: dict[str, Any]) -> Event:
     at = datetime.fromisoformat(values["at"])
     return Event(values["id"], values["text"], at, values["session"], tuple(values["turn_ids"]))
-
-
-def flat(parts: Sequence[str]) -> str:
-    """Strings as a JSON list, for metadata that has to be flat."""
-    return json.dumps(list(parts), ensure_ascii=False)
 
 
 def stable_id(parts: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from ..memory import Hit, Recall
 from ..vectors import row_products
 from .passage_table import Rows
 from .signals import Column
@@ -28,6 +29,13 @@ _CONFIDENCE: Final = (-3.4, 0.2, 4.2, 4.0)
 
 _SURE: Final = 500.0
 """From which logit on a chance is 1 in any case; ``exp`` takes no more than 709."""
+
+
+def likeliest_first(recall: Recall) -> list[Hit]:
+    """The hits, the likeliest to help first; in a bank with the paper's reranker, what was found in its order."""
+    if recall.impression is None:
+        return sorted(recall.ranked, key=lambda hit: -hit.relevance)
+    return sorted(recall.ranked, key=lambda hit: 0.0 if hit.kind == "relevant" else 1 - hit.relevance)
 
 
 def relevances(columns: Mapping[str, Column], scores: Column, best: Rows, *, dense: bool) -> Column:
