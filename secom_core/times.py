@@ -36,6 +36,11 @@ else:
         return at if offset is None else at.replace(tzinfo=timezone(offset))
 
 
+def iso_text(at: datetime | None) -> str | None:
+    """A time as JSON has it."""
+    return at.isoformat() if at is not None else None
+
+
 def iso_time(text: str) -> datetime:
     """The time of ISO 8601 text such as ``2024-05-03T14:05:00.123456789Z``, without a zone where it names none.
 

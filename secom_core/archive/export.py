@@ -16,6 +16,7 @@ from ..readers.fields import LONGEST_LINE, count_field, flag_field, list_field, 
 from ..readers.fields import field as value_of
 from ..stores.rows import MemoryRow, SessionRow
 from ..stores.sql import SqlStore
+from ..times import iso_text
 
 _FORMAT: Final = "secom-memory"
 _VERSION: Final = 2
@@ -90,8 +91,7 @@ def layer_lines(store: SqlStore, scope_id: int) -> Iterator[str]:
 
 def message_record(message: Message) -> dict[str, Any]:
     """A message as JSON holds it, every character kept."""
-    at = message.at.isoformat() if message.at is not None else None
-    return {**asdict(message), "at": at, "metadata": dict(message.metadata)}
+    return {**asdict(message), "at": iso_text(message.at), "metadata": dict(message.metadata)}
 
 
 def read(lines: Iterable[str]) -> Imported:

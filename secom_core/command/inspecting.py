@@ -7,7 +7,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from ..archive.export import message_record
@@ -17,6 +16,7 @@ from ..memory import segments_of
 from ..pictures import segmentation_strip
 from ..pictures.report.html import counted
 from ..text.visible import inline
+from ..times import iso_text
 from .opening import Opened, as_options, opened, scope_of
 from .options import listed_layer
 from .terminal import Refused, note, show
@@ -85,7 +85,7 @@ def _sessions(there: Opened, scope: Scope, args: Namespace) -> Listing:
     rows: list[dict[str, Any]] = []
     for name in _latest(there.sessions(scope), args):
         turns, memories = there.bank.turns(scope, name), there.bank.memories(scope, name)
-        rows.append({"session": name, "begin": _iso(turns[0].at), "turns": len(turns), "segments": len(memories)})
+        rows.append({"session": name, "begin": iso_text(turns[0].at), "turns": len(turns), "segments": len(memories)})
     lines = [
         f"{(row['begin'] or '')[:10]}  {counted(row['turns'], 'turn'):>12}  {counted(row['segments'], 'segment'):>14}  "
         f"{inline(row['session'])}"
@@ -121,7 +121,7 @@ def _turn_text(turn: Turn) -> str:
 def turn_json(turn: Turn) -> dict[str, Any]:
     """A turn for JSON, every character kept."""
     messages = [message_record(message) for message in turn.messages]
-    return {"id": turn.id, "session": turn.session, "index": turn.index, "at": _iso(turn.at), "messages": messages}
+    return {"id": turn.id, "session": turn.session, "index": turn.index, "at": iso_text(turn.at), "messages": messages}
 
 
 def _latest(found: Sequence[Listed], args: Namespace) -> Sequence[Listed]:
@@ -147,7 +147,3 @@ def _width() -> int:
     if not sys.stdout.isatty():
         return 100
     return max(40, shutil.get_terminal_size().columns)
-
-
-def _iso(at: datetime | None) -> str | None:
-    return at.isoformat() if at is not None else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from typing_extensions import NotRequired, TypedDict
@@ -12,6 +11,7 @@ from ..archive.export import message_record
 from ..conversation import Turn
 from ..corrections.records import Mark
 from ..memory import Hit, Memory, Passage, Recall, Section, segments_of
+from ..times import iso_text
 
 
 class TurnAnswer(TypedDict):
@@ -167,15 +167,10 @@ class ErrorAnswer(TypedDict):
     error: ErrorDetail
 
 
-def iso(at: datetime | None) -> str | None:
-    """A time as JSON has it."""
-    return at.isoformat() if at is not None else None
-
-
 def turn_answer(turn: Turn, marks: Mapping[str, Sequence[Mark]] | None = None) -> TurnAnswer:
     """A turn, with its marks where they are given."""
     messages = [message_record(message) for message in turn.messages]
-    answer = TurnAnswer(id=turn.id, session=turn.session, index=turn.index, at=iso(turn.at), messages=messages)
+    answer = TurnAnswer(id=turn.id, session=turn.session, index=turn.index, at=iso_text(turn.at), messages=messages)
     if marks is not None:
         answer["marks"] = [mark.as_json for mark in marks.get(turn.id, ())]
     return answer
@@ -217,7 +212,7 @@ def _hit_answer(hit: Hit, *, explain: bool) -> HitAnswer:
         excerpts=[_span(each) for each in hit.excerpts],
         turns=[turn_answer(turn) for turn in hit.turns],
         replaced=[
-            Replaced(turn_id=turn_id, newer=each.newer, at=iso(each.at), kind=each.kind)
+            Replaced(turn_id=turn_id, newer=each.newer, at=iso_text(each.at), kind=each.kind)
             for turn_id, replacements in hit.replaced.items()
             for each in replacements
         ],

@@ -20,7 +20,7 @@ from ..memory import Recall as Recalled
 from ..memory import RecallOptions
 from ..readers import read_messages
 from ..stores.database import waiting_at_most
-from ..times import in_zone
+from ..times import in_zone, iso_text
 from . import requests as asked
 from .answers import (
     CorrectAnswer,
@@ -32,7 +32,6 @@ from .answers import (
     SessionsAnswer,
     StatsAnswer,
     TurnsAnswer,
-    iso,
     recall_answer,
     segment_answers,
     turn_answer,
@@ -131,7 +130,9 @@ def _session_row(bank: MemoryBank, scope: Scope, name: str) -> SessionRow | None
         # It was forgotten while the list was made.
         return None
     segments = len(bank.memories(scope, name))
-    return SessionRow(name=name, begin=iso(turns[0].at), end=iso(turns[-1].at), turns=len(turns), segments=segments)
+    return SessionRow(
+        name=name, begin=iso_text(turns[0].at), end=iso_text(turns[-1].at), turns=len(turns), segments=segments
+    )
 
 
 def session(bank: MemoryBank, grant: Grant, call: asked.Session) -> SessionAnswer:

@@ -12,9 +12,10 @@ from ...errors import InvalidInput
 from ...text.matching import query_terms
 from ...timelines.graph import MemoryGraph
 from ...timelines.records import Event, Link
+from ...times import iso_text
 from .. import operations
 from .. import requests as asked
-from ..answers import Span, TurnAnswer, iso, recall_answer, turn_answer
+from ..answers import Span, TurnAnswer, recall_answer, turn_answer
 from ..grants import Grant
 from . import answers as given
 from .reasons import why
@@ -115,7 +116,7 @@ def _by_hand(turns: _Turns, bank: MemoryBank, scope: Scope) -> Iterator[given.Re
         if mark.kind != "pinned" and older is not None:
             yield given.ReplacedAnswer(
                 kind=mark.kind,
-                at=iso(mark.at),
+                at=iso_text(mark.at),
                 by="hand",
                 older=older,
                 newer=turns.of(mark.newer),
@@ -130,7 +131,7 @@ def _found(turns: _Turns, changes: Sequence[Change]) -> Iterator[given.ReplacedA
         if older is not None and newer is not None:
             yield given.ReplacedAnswer(
                 kind=each.kind,
-                at=iso(each.at),
+                at=iso_text(each.at),
                 by=each.by,
                 older=older,
                 newer=newer,
@@ -194,7 +195,7 @@ def _thread(thread: Sequence[Event], links: Sequence[Link]) -> given.ThreadAnswe
 
 def _event(event: Event) -> given.EventAnswer:
     return given.EventAnswer(
-        id=event.id, text=event.text, at=iso(event.at), session=event.session, turn_ids=list(event.turn_ids)
+        id=event.id, text=event.text, at=iso_text(event.at), session=event.session, turn_ids=list(event.turn_ids)
     )
 
 
@@ -208,8 +209,8 @@ def doomed(bank: MemoryBank, grant: Grant, call: asked.Forget) -> given.DoomedAn
         messages=sum(len(turn.messages) for turn in turns),
         characters=sum(len(message.text) for turn in turns for message in turn.messages),
         sessions=list(dict.fromkeys(turn.session for turn in turns)),
-        begin=iso(min(moments, default=None)),
-        end=iso(max(moments, default=None)),
+        begin=iso_text(min(moments, default=None)),
+        end=iso_text(max(moments, default=None)),
         openings=[turn.messages[0].line[:_OPENING] for turn in turns[:_OPENINGS]],
         made=_resting_on(bank, grant.scope, turns, all_=call.all),
     )
