@@ -11,8 +11,8 @@ from typing import Any, Final
 from ..errors import BadReply, CutOff
 from ..llm.flow import Prompt
 from ..llm.prompt_texts import PromptTexts
-from ..llm.quoting import quoted, shortened, unquoted, without_thoughts
-from ..llm.records import Records, blocks_of, records_in
+from ..llm.quoting import quoted, shortened, unquoted
+from ..llm.records import Records, blocks_of, holds_nothing, records_in
 from ..llm.replies import CUT_OFF, checked_length, exchange_numbers, words_of
 from ..llm.reply import cut_off
 from ..llm.schemas import NUMBER, TEXT, one_of, records_of
@@ -46,7 +46,6 @@ _SCHEMA: Final = records_of(
     **{"from": TEXT, "until": TEXT},
 )
 _NOTHING: Final = regex(r"(?:\{[^{}\[\]]{0,60}:\s*)?\[\s*\](?:\s*\})?|\W*(?:none|no records?|no changes)?\W*", re.I)
-_FENCE: Final = regex(r"```\w*")
 _MOST: Final = 200
 """How many records of a reply are read."""
 
@@ -126,7 +125,7 @@ def read_records(reply: str) -> list[Told]:
     told = [each for record in found.records[:_MOST] for each in _told(record)]
     if cut_off(reply):
         raise CutOff(CUT_OFF, reply, told)
-    if not told and (found.broken or found.records or not _says_nothing(reply)):
+    if not told and (found.broken or found.records or not holds_nothing(reply, _TAG, _NOTHING)):
         wrong = found.broken[0] if found.broken else "no record with the numbers of two lines"
         raise BadReply(f"there is no record that can be read: {wrong}", reply)
     return told
@@ -138,11 +137,6 @@ def _found_in(reply: str) -> Records:
         if found.records or found.broken:
             return found
     return Records()
-
-
-def _says_nothing(reply: str) -> bool:
-    block = _FENCE.sub("", blocks_of(reply, _TAG)[0]).strip()
-    return bool(without_thoughts(reply).strip()) and _NOTHING.fullmatch(block) is not None
 
 
 def _is_record(record: Mapping[str, Any]) -> bool:

@@ -39,6 +39,7 @@ _TYPOGRAPHIC: Final = str.maketrans("“”„‟‘’", '""""\'\'')
 _WIDE: Final = regex(r"(?<=[\"'”’\]}\d])(\s*)([：，])(?=\s*[\"'“‘\[{\d-])")
 _FRAME: Final = regex(r"[^{}]*[\[:]\s*")
 _NAMING: Final = regex(r"\s*[\"'“‘]?\w[^{}:=]{0,60}[:=]")
+_FENCE: Final = regex(r"```\w*")
 _FENCED: Final = regex(r"^[ \t]*```[^\n`]*\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -70,6 +71,18 @@ def blocks_of(reply: str, tag: str) -> list[str]:
     tagged = [closing.split(part)[0] for part in opening.split(answer)[1:]]
     fenced = _FENCED.findall(answer)
     return [*reversed(tagged), *reversed(fenced), answer]
+
+
+def holds_nothing(reply: str, tag: str, nothing: re.Pattern[str]) -> bool:
+    """Whether the likeliest place of an answer holds what says that there is none, such as an empty list.
+
+    Args:
+        reply: the reply.
+        tag: as for `blocks_of`.
+        nothing: matches all of it.
+    """
+    block = _FENCE.sub("", blocks_of(reply, tag)[0]).strip()
+    return bool(without_thoughts(reply).strip()) and nothing.fullmatch(block) is not None
 
 
 def records_in(text: str, is_record: Callable[[Mapping[str, Any]], bool]) -> Records:

@@ -15,8 +15,8 @@ from ..drafts.language import language_of_turns
 from ..errors import BadReply
 from ..llm.flow import Procedure, Prompt
 from ..llm.prompt_texts import PromptTexts
-from ..llm.quoting import quoted, without_thoughts
-from ..llm.records import blocks_of
+from ..llm.quoting import quoted
+from ..llm.records import holds_nothing
 from ..llm.replies import RecordForm, Texts
 from ..llm.reply import cut_off
 from ..llm.schemas import NUMBERS, TEXT, records_of
@@ -25,7 +25,6 @@ from ..memory import Memory
 from ..text.patterns import regex
 
 _TEXTS: Final = PromptTexts(__package__, "events_prompt.txt")
-_FENCE: Final = regex(r"```\w*")
 _NOTHING: Final = regex(
     r"(?:\{[^{}\[\]]{0,60}:\s*)?\[\s*\](?:\s*\})?|\W*(?:(?:there are )?no events?(?: worth remembering)?|none)\W*|\s*",
     re.I,
@@ -112,12 +111,6 @@ def read_events(reply: str, count: int) -> Texts:
         CutOff: the reply was cut off; likewise.
     """
     found = _EVENT.found_in(reply)
-    if not (found.records or found.broken or cut_off(reply)) and not _says_nothing(reply):
+    if not (found.records or found.broken or cut_off(reply)) and not holds_nothing(reply, _EVENT.tag, _NOTHING):
         raise BadReply("there is no event in the reply", reply)
     return _EVENT.read(found, count, reply)
-
-
-def _says_nothing(reply: str) -> bool:
-    """Whether the likeliest place of an answer holds an empty list, or nothing between its tags."""
-    block = _FENCE.sub("", blocks_of(reply, _EVENT.tag)[0]).strip()
-    return bool(without_thoughts(reply).strip()) and _NOTHING.fullmatch(block) is not None
