@@ -45,6 +45,9 @@ USER_ROLES: Final = frozenset({"user", "human"})
 _OPENERS: Final = USER_ROLES | {"system"}
 _REPLIES: Final = frozenset({"assistant", "ai", "tool", "function", "developer"})
 
+NO_PEOPLE: Final = _REPLIES | {"system"}
+"""The roles of what no person says."""
+
 
 def check_scope(scope: Sequence[str]) -> Scope:
     """Return ``scope`` as a tuple, or say what is wrong with it.

@@ -8,9 +8,8 @@ from typing import Final
 
 from ..changes.bare import is_amount
 from ..changes.statements import heads_of
-from ..changes.store import REPLIES
 from ..changes.values import values_of
-from ..conversation import Turn
+from ..conversation import NO_PEOPLE, Turn
 from ..corrections.records import MarkedSpan
 from ..errors import InvalidInput
 from ..memory import Hit
@@ -102,7 +101,7 @@ def _told_in(turn: Turn) -> tuple[list[_Told], list[_Told]]:
     """What a turn tells in the words of whoever it is of, and in the replies to them."""
     own, replies = list[_Told](), list[_Told]()
     for place, message in enumerate(turn.messages):
-        (replies if place and message.role in REPLIES else own).extend(_told(message.text, place))
+        (replies if place and message.role in NO_PEOPLE else own).extend(_told(message.text, place))
     return own, replies
 
 

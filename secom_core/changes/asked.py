@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from ..conversation import Replacement, Turn
+from ..conversation import NO_PEOPLE, Replacement, Turn
 from ..text.wording import wording
 from .cues import COMPARING, PLANNED, PLANS
 from .linking import are_apart
 from .notation import is_same
 from .statements import Statement, heads_of, statements_of
-from .store import REPLIES, when_of, who_of
+from .store import when_of, who_of
 from .values import Value, has_number
 
 _LOOKED_AT: Final = 12
@@ -117,7 +117,7 @@ def replaced_in(query: str, turns: Sequence[Turn]) -> list[Replacement]:
 
 def _said_in(turn: Turn, kind: re.Pattern[str]) -> Iterator[_Said]:
     for place, message in enumerate(turn.messages):
-        if message.role not in REPLIES and (kind is _WHEN or has_number(message.text)):
+        if message.role not in NO_PEOPLE and (kind is _WHEN or has_number(message.text)):
             for each in statements_of(message.text):
                 if each.values:
                     yield _Said(turn, place, who_of(message), each)

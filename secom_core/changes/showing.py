@@ -9,12 +9,12 @@ from typing import Final
 
 from sqlalchemy import Connection, select
 
-from ..conversation import Turn
+from ..conversation import NO_PEOPLE, Turn
 from ..stores.rows import SessionRow
 from ..text.terms import count_tokens, sentence_spans
 from .records import Said
 from .statements import statements_of
-from .store import REPLIES, found_by, said_in, seen, turns_at, weight_of, when_of, who_of
+from .store import found_by, said_in, seen, turns_at, weight_of, when_of, who_of
 from .tables import changes
 
 NEW: Final = 60
@@ -160,7 +160,7 @@ def _wanted(
 def _lines(session_id: int, turn: Turn, words: set[str] | None = None) -> Iterator[Line]:
     """The lines of a turn; of a long message the sentences that hold one of the words, where they are given."""
     for place, message in enumerate(turn.messages):
-        if message.role not in REPLIES and message.text.strip():
+        if message.role not in NO_PEOPLE and message.text.strip():
             shown = message.text if words is None else _excerpt(message.text, words)
             yield Line(session_id, turn.index, place, who_of(message), message.label, turn.at, message.text, shown)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, and_, delete, insert, or_, select, tuple_
 
-from ..conversation import Message, Scope, Turn
+from ..conversation import NO_PEOPLE, Message, Scope, Turn
 from ..derived.progress import drop_progress, note
 from ..stores.database import retry_if_contended
 from ..stores.messages import turns_of
@@ -30,7 +30,6 @@ _SEEN, _COMPARED = 24, 48
 """How many earlier turns that hold a head word are looked at, the newest; and with how many a turn is compared."""
 _LATEST: Final = 8
 """How many sessions are looked at for one that was read too early: those that were written to last."""
-REPLIES: Final = frozenset({"assistant", "ai", "tool", "function", "developer", "system"})
 
 
 @retry_if_contended
@@ -99,7 +98,7 @@ def _later_ones_are_read(connection: Connection, row: SessionRow) -> bool:
 def said_in(session_id: int, turn: Turn) -> Iterator[Said]:
     """What the messages of a turn state that are no assistant's or tool's."""
     for place, message in enumerate(turn.messages):
-        if message.role not in REPLIES:
+        if message.role not in NO_PEOPLE:
             for each in statements_of(message.text):
                 yield Said(session_id, turn.index, place, who_of(message), each)
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Final
 
-from ..conversation import Turn
+from ..conversation import NO_PEOPLE, Turn
 from ..drafts.extraction import Extracted, Question, extract
 from ..drafts.language import language_of_turns
 from ..llm.flow import Procedure
 from ..llm.windows import windows
 from ..memory import Memory
 from .prompts import read_topics, topics_prompt
-
-_REPLIES: Final = frozenset({"assistant", "ai", "tool", "function", "developer", "system"})
 
 
 def extract_notes(
@@ -39,7 +36,7 @@ def extract_notes(
 
 def _questions(window: Sequence[Turn], max_tokens: int, assistants: bool) -> Iterator[Question]:
     messages = [message for turn in window for message in turn.messages if message.text.strip()]
-    about = [message.label for message in messages if assistants or message.role not in _REPLIES]
+    about = [message.label for message in messages if assistants or message.role not in NO_PEOPLE]
     language = language_of_turns(window)
     for speaker in dict.fromkeys(about):
         ask = partial(topics_prompt, speaker=speaker, language=language)
