@@ -12,12 +12,11 @@ from typing import Any, Final
 
 from secom_core.bank import MemoryBank, check_bank
 from secom_core.bank.known import open_banks
+from secom_core.bank.parts import BUILT_IN
 from secom_core.errors import InvalidInput
 from secom_core.layers import registered
 from secom_core.processes import ForkLock
 from secom_core.stores.opening import place_of
-
-_BUILT_IN: Final = frozenset({"summaries", "timelines", "topics", "citations"})
 
 opening: Final = ForkLock()
 """Held while a bank is looked for and opened, so that threads open a place once."""
@@ -97,6 +96,6 @@ def new_bank(store_path: str, layers: Collection[str], **parts: Any) -> MemoryBa
     Raises:
         StoreError: the file cannot be opened.
     """
-    own = registered([name for name in layers if name not in _BUILT_IN])
-    switches: dict[str, Any] = dict.fromkeys(_BUILT_IN.intersection(layers), True)
+    own = registered([name for name in layers if name not in BUILT_IN])
+    switches: dict[str, Any] = dict.fromkeys(BUILT_IN.keys() & layers, True)
     return MemoryBank.open(store_path, layers=own, **switches, **parts)

@@ -66,7 +66,7 @@ class Parts:
             check_part(name, getattr(self, name))
         if not isinstance(self.reranker, Reranking):
             check_part("reranker", self.reranker)
-        for name, built_in in _BUILT_IN.items():
+        for name, built_in in BUILT_IN.items():
             if not isinstance(value := getattr(self, name), bool):
                 check_options(name, value, built_in()[1])
         check_choice("granularity", self.granularity, ("segment", "turn", "session"))
@@ -178,7 +178,7 @@ class Parts:
     @property
     def layer_factories(self) -> list[LayerFactory]:
         """What makes the layers, in the order in which they take part in a recall."""
-        chosen = [(built_in()[0], getattr(self, name)) for name, built_in in _BUILT_IN.items() if getattr(self, name)]
+        chosen = [(built_in()[0], getattr(self, name)) for name, built_in in BUILT_IN.items() if getattr(self, name)]
         if self.changes == "model":
             from ..changes.record_layer import ChangeRecordLayer
 
@@ -230,15 +230,13 @@ def _citations() -> _BuiltIn:
     return CitationLayer, RerankerOptions
 
 
-_BUILT_IN: Final[Mapping[str, Callable[[], _BuiltIn]]] = {
+BUILT_IN: Final[Mapping[str, Callable[[], _BuiltIn]]] = {
     "summaries": _summaries,
     "timelines": _timelines,
     "topics": _topics,
     "citations": _citations,
 }
 """What gives each layer of this package; it is imported where a bank has it."""
-
-_IN_RECALLS: Final = frozenset({"summaries", "timelines", "topics", "citations"})
 
 for _name in (
     "summaries",
@@ -252,5 +250,5 @@ for _name in (
     "lifetimes",
 ):
     _module = "changes.record_layer" if _name == "validity" else f"{_name}.layer"
-    _said, _part = _name == "corrections", _name in _IN_RECALLS
+    _said, _part = _name == "corrections", _name in BUILT_IN
     announce(_name, f"secom_core.{_module}", says_what_holds=_said, takes_part=_part)
