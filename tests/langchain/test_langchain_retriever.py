@@ -13,8 +13,8 @@ import pytest
 pytest.importorskip("langchain_core", reason="needs the extra 'langchain'")
 pytest.importorskip("langchain_tests.integration_tests", reason="needs langchain-tests")
 
+from asking import each_way, found
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import create_retriever_tool
@@ -64,23 +64,6 @@ class TestConformance(RetrieversIntegrationTests):
     @property
     def retriever_query_example(self) -> str:
         return "What does my dog do?"
-
-
-async def found(how: str, retriever: SecomRetriever, query: str, config: Any = None, **kwargs: Any) -> list[Document]:
-    if how == "invoke":
-        return retriever.invoke(query, config, **kwargs)
-    if how == "ainvoke":
-        return await retriever.ainvoke(query, config, **kwargs)
-    if how == "batch":
-        return retriever.batch([query], config, **kwargs)[0]
-    if how == "abatch":
-        return (await retriever.abatch([query], config, **kwargs))[0]
-    if how == "stream":
-        return [document for part in retriever.stream(query, config, **kwargs) for document in part]
-    return [document async for part in retriever.astream(query, config, **kwargs) for document in part]
-
-
-each_way = pytest.mark.parametrize("how", ["invoke", "ainvoke", "batch", "abatch", "stream", "astream"])
 
 
 @pytest.mark.slow

@@ -18,10 +18,10 @@ pytest.importorskip("langchain_classic", reason="needs the extra 'langchain'")
 pytest.importorskip("langchain_tests.integration_tests", reason="needs langchain-tests")
 pytest.importorskip("openai", reason="needs the extra 'openai'")
 
+from asking import each_way, found
 from http_chat import HttpChatModel
 from langchain_classic.retrievers import EnsembleRetriever
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -128,27 +128,10 @@ class TestConformance(RetrieversIntegrationTests):
         return "Who barks, who sleeps, who talks and who digs?"
 
 
-async def found(
-    how: str, retriever: TimelineRetriever, query: str, config: Any = None, **kwargs: Any
-) -> list[Document]:
-    if how == "invoke":
-        return retriever.invoke(query, config, **kwargs)
-    if how == "ainvoke":
-        return await retriever.ainvoke(query, config, **kwargs)
-    if how == "batch":
-        return retriever.batch([query], config, **kwargs)[0]
-    if how == "abatch":
-        return (await retriever.abatch([query], config, **kwargs))[0]
-    if how == "stream":
-        return [document for part in retriever.stream(query, config, **kwargs) for document in part]
-    return [document async for part in retriever.astream(query, config, **kwargs) for document in part]
-
-
 async def invoke(how: str, chain: Any, inputs: Any, *args: Any) -> Any:
     return chain.invoke(inputs, *args) if how == "sync" else await chain.ainvoke(inputs, *args)
 
 
-each_way = pytest.mark.parametrize("how", ["invoke", "ainvoke", "batch", "abatch", "stream", "astream"])
 both_ways = pytest.mark.parametrize("how", ["sync", "async"])
 
 

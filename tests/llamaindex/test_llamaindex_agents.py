@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from broken_banks import Broken
 
 pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 pytest.importorskip("openai", reason="needs the extra 'openai'")
@@ -514,23 +515,6 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert done.returncode == -signal.SIGKILL
     with MemoryBank.open(path) as bank:
         assert "blue pot" in bank.recall(ANN, "Where is the key?").text
-
-
-class Broken:
-    """The bank's file is a folder for a while."""
-
-    def __init__(self, bank: MemoryBank, path: Path) -> None:
-        self.bank, self.path, self.aside = bank, path, path.with_suffix(".aside")
-
-    def __enter__(self) -> None:
-        self.bank._store.engine.dispose()
-        self.path.rename(self.aside)
-        self.path.mkdir()
-
-    def __exit__(self, *_: object) -> None:
-        self.bank._store.engine.dispose()
-        self.path.rmdir()
-        self.aside.rename(self.path)
 
 
 @pytest.mark.slow

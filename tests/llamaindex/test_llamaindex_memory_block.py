@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from broken_banks import Broken
 
 pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 pytest.importorskip("openai", reason="needs the extra 'openai'")
@@ -237,23 +238,6 @@ async def test_pitfall_10_messages_are_copied(bank: MemoryBank, block: SecomMemo
     assert given == before
     given[0].blocks[0].text = "changed by the caller"  # type: ignore[union-attr]
     assert stored(bank)[0] == TALK[0]
-
-
-class Broken:
-    """The bank's file is a folder for a while."""
-
-    def __init__(self, bank: MemoryBank, path: Path) -> None:
-        self.bank, self.path, self.aside = bank, path, path.with_suffix(".aside")
-
-    def __enter__(self) -> None:
-        self.bank._store.engine.dispose()
-        self.path.rename(self.aside)
-        self.path.mkdir()
-
-    def __exit__(self, *_: object) -> None:
-        self.bank._store.engine.dispose()
-        self.path.rmdir()
-        self.aside.rename(self.path)
 
 
 @pytest.mark.slow
