@@ -218,7 +218,7 @@ class MemoryBank(Looking):
                 then. See `lifetimes`.
             chat: messages in the framework's own form (`chats`), which are added to the chat of the session in the same
                 transaction. Their ``turn_id`` may be the id of any message of the turn, also of a new one.
-            answers: the id of the turn that replies at the beginning join; the last unless given, or if that has ended.
+            answers: the id of the turn that replies at the beginning join; the last unless given, or if there is none.
 
         Raises:
             InvalidScope, InvalidInput: for a bad scope, messages that no reader understands, or a missing session.

@@ -212,8 +212,10 @@ class Derivation:
         turns = tail[cuts.first :]
         # Ranges count turn indices, which have gaps where turns were forgotten.
         ranges = list(pairwise([*(turns[segment.start].index for segment in cuts.segments), row.turns]))
-        new = self._rows([turns[each.start : each.stop] for each in cuts.segments], ranges, old, scope)
-        return [*cuts.kept, *new]
+        groups = [turns[each.start : each.stop] for each in cuts.segments]
+        # One that keeps its range may have got an answer that came late.
+        kept = [[turn for turn in tail if each.start <= turn.index < each.stop] for each in cuts.kept]
+        return self._rows([*kept, *groups], [*((each.start, each.stop) for each in cuts.kept), *ranges], old, scope)
 
     def _settled_at(self, cuts: Cuts, rows: Sequence[MemoryRow], since: int, row: SessionRow) -> int:
         """The turn from which on memories may still change: what a segmenter will cut that waits, or the open end."""

@@ -54,14 +54,10 @@ _ANSWERED: Final = (
     .join(_BEGINNING, (_BEGINNING.c.session_id == messages.c.session_id) & (_BEGINNING.c.turn == messages.c.turn))
     .where(
         _BEGINNING.c.session_id == bindparam("session"),
-        _BEGINNING.c.turn >= bindparam("settled"),
         _BEGINNING.c.position == 0,
         _BEGINNING.c.name == bindparam("name"),
     )
     .group_by(messages.c.turn)
-)
-_UP_TO: Final = select(func.count()).where(
-    messages.c.session_id == bindparam("session"), messages.c.turn <= bindparam("turn")
 )
 _OF_SCOPE: Final = messages.c.scope_id == bindparam("scope")
 _WORDS: Final = select(messages.c.name, messages.c.role, messages.c.text).where(_OF_SCOPE)
@@ -174,15 +170,15 @@ def new_rows(
         session: where they go.
         fresh: the messages, in order.
         places: the turn index of each message by its Python identity, where known.
-        answers: the id of the turn that the replies before all other messages join, where that can still change.
+        answers: the id of the turn that the replies before all other messages join, where the session has it.
     """
     if not fresh:
         return NewRows((), {})
     before, turn, position, turn_id = _last_message(connection, session)
     ids, rows = {turn: turn_id} if turn_id is not None else {}, list[dict[str, Any]]()
-    earlier = _answered(connection, session, answers) if answers not in (None, turn_id) else None
+    replies = list(takewhile(lambda each: not opens_turn(each, _QUESTION), fresh)) if answers != turn_id else []
+    earlier = _answered(connection, session, answers) if replies and answers is not None else None
     if answers is not None and earlier is not None:
-        replies = list(takewhile(lambda each: not opens_turn(each, _QUESTION), fresh))
         rows += [_message_row(session, each, earlier[0], earlier[1] + nth) for nth, each in enumerate(replies, 1)]
         ids, fresh = {**ids, earlier[0]: answers}, fresh[len(replies) :]
     for message in fresh:
@@ -206,13 +202,10 @@ def _last_message(connection: Connection, session: SessionRow) -> tuple[Message 
     return None, session.turns - 1, 0, None
 
 
-def _answered(connection: Connection, session: SessionRow, turn_id: str | None) -> tuple[int, int] | None:
-    """Where the last message of an earlier turn is; nothing if it has settled, ended, or is in no such session."""
-    asked = {"session": session.id, "settled": session.settled, "name": turn_id}
-    for turn, position in connection.execute(_ANSWERED, asked):
-        before = connection.scalar(_UP_TO, {"session": session.id, "turn": turn}) or 0
-        return (turn, position) if before >= session.ended else None
-    return None
+def _answered(connection: Connection, session: SessionRow, turn_id: str) -> tuple[int, int] | None:
+    """Where the last message of an earlier turn of the session is; nothing if it has no such turn."""
+    found = connection.execute(_ANSWERED, {"session": session.id, "name": turn_id}).first()
+    return (found.turn, found.position) if found is not None else None
 
 
 def _message_row(session: SessionRow, message: Message, turn: int, position: int) -> dict[str, Any]:

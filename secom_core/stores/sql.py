@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Final
@@ -20,6 +19,7 @@ from .driver import glance_in, run
 from .endings import end, ending, open_sessions, resting_scopes
 from .glances import CHANGED, LAST, LATEST_FIRST, SCOPE, SESSIONS, TURN_IDS, TURNS, TURNS_UNTIL
 from .index_blocks import WithoutThem, delete_index
+from .late_answers import grown
 from .latest import named_at_once, session_named, turns_at_once, turns_from
 from .messages import microseconds, new_rows, turn_ids_of, turns_of, unknown_messages
 from .migrations import migrate
@@ -84,7 +84,7 @@ class SqlStore(DerivedRows):
             only_in: the scope's id as it was known; where the scope was forgotten since, nothing is written.
             idle: how long a silence ends a session; unless given, none ends by itself.
             also: what else writes in the transaction, given the connection, the session and what was touched.
-            answers: the id of the turn that replies at the beginning join; the last one where it has settled or ended.
+            answers: the id of the turn that replies at the beginning join; the last one where the session lacks it.
 
         Raises:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
@@ -105,8 +105,8 @@ class SqlStore(DerivedRows):
                 ended = ending(connection, row, rows[0]["at_us"], idle) if idle is not None else []
                 end(connection, [each for each in ended if each.id != row.id])
                 before = row.messages if row.id in {each.id for each in ended} else row.ended
+                row = grown(connection, row, rows[0]["turn"])
                 run(connection, _ADD_MESSAGES, *rows)
-                row = _grown(connection, row, rows[0]["turn"])
                 touch(
                     connection,
                     row.id,
@@ -380,13 +380,3 @@ def _session(connection: Connection, scope: Scope, name: str) -> SessionRow | No
 def _new_session(connection: Connection, scope_id: int, name: str) -> SessionRow:
     made = insert_row(connection, sessions, scope_id=scope_id, name=name)
     return session_row(connection.execute(select(sessions).where(sessions.c.id == made)).one())
-
-
-def _grown(connection: Connection, session: SessionRow, turn: int) -> SessionRow:
-    """Have indexes read a turn again that has grown before the last one, and let its memory change, if it settled."""
-    if turn < max(session.settled, session.turns - 1):
-        new_epoch(connection, session.scope_id)
-    if turn >= session.settled:
-        return session
-    of_turn = memories.c.session_id == session.id, memories.c.start <= turn
-    return replace(session, settled=connection.scalar(select(func.max(memories.c.start)).where(*of_turn)) or 0)

@@ -59,7 +59,7 @@ def bank(tmp_path: Path) -> Iterator[MemoryBank]:
 
 
 def memory_of(bank: MemoryBank, **given: Any) -> SecomMemory:
-    return SecomMemory(bank=bank, scope=ANN, session="now", **given)
+    return SecomMemory(bank=bank, scope=ANN, **{"session": "now", **given})
 
 
 def left_in(bank: MemoryBank) -> SecomMemory:
@@ -651,10 +651,15 @@ def test_words_are_stored_where_the_chat_alone_cannot_be_written(tmp_path: Path,
 
 @pytest.mark.parametrize("write", ["inline", "background"])
 @pytest.mark.parametrize("slow", ["tea", "dog"])
-def test_two_questions_at_once_keep_their_own_answers(bank: MemoryBank, slow: str, write: Any) -> None:
+@pytest.mark.parametrize("goes_elsewhere", [False, True])
+def test_two_questions_at_once_keep_their_own_answers(
+    bank: MemoryBank, goes_elsewhere: bool, slow: str, write: Any
+) -> None:
     tea, dog = memory_of(bank, write=write), memory_of(bank, write=write)
     tea.put_messages([SYSTEM, user("Which tea keeps me awake?")])
     dog.put(user("How old do dogs get?"))
+    if goes_elsewhere:
+        memory_of(bank, session="another", write=write).put(user("Who is Rex?"))
     answers = {"tea": (tea, [CALL, RESULT, bot("Assam.")]), "dog": (dog, [bot("Ten to thirteen years.")])}
     for name in sorted(answers, key=slow.__eq__):
         memory, answer = answers[name]
