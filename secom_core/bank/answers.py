@@ -43,7 +43,7 @@ def waiting_for_a_lock(keeper: BackgroundWriter, scope: Scope, within: float = A
         StoreLocked: the store is locked for longer, or messages wait that what is said now must not overtake.
     """
     if keeper.keeps(scope):
-        raise StoreLocked("what was said before is not written yet, because the store is locked")
+        raise StoreLocked(keeper.last_error or "what was said before is not written yet, because the store is locked")
     with waiting_at_most(within):
         yield
 
@@ -95,8 +95,8 @@ def remember_soon(
     try:
         with waiting_for_a_lock(keeper, scope, within):
             return (writer or bank).remember(scope, named, session=session)
-    except StoreLocked:
-        _LOG.warning("the store is locked, or has to take what came before; what was said is written as soon as it can")
+    except StoreLocked as error:
+        _LOG.warning("what was said waits in memory, and is written as soon as it can be: %s", error)
     except StoreUnwritable as error:
         unwritable = error
     except ConnectionLost:

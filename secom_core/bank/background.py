@@ -21,7 +21,7 @@ from ..readers import MessageLike, read_messages
 from ..stores.database import waiting_at_most
 from .bank import MemoryBank
 from .records import Remembered
-from .unwritten import Unwritten, epoch_of, with_id_and_time, written
+from .unwritten import Unwritten, cause_of, epoch_of, with_id_and_time, written
 
 if TYPE_CHECKING:
     from ..chats import ChatRecord
@@ -349,7 +349,7 @@ class BackgroundWriter:
                 # A lock that is waited for takes its time, a disk that is full none.
                 self._changed.wait_for(lambda: self._gives_up, max(0.0, began + _LOOK_S - time.monotonic()))
             return
-        self._told = None
+        self._told, self.last_error = None, None if self.last_error == self._told else self.last_error
         with self._changed:
             if waiting in self._unwritten:
                 self._unwritten.remove(waiting)
@@ -366,7 +366,7 @@ class BackgroundWriter:
 
     def _failed(self, what: str, error: Exception, session: str, scope: Scope, *, once: bool = False) -> None:
         """Say what failed. The names of scopes and sessions may be private, and so may the words of any error."""
-        self.last_error = f"{what}: {type(error).__name__}"
+        self.last_error = f"{what}: {cause_of(error)}"
         _LOG.log(logging.DEBUG if self.last_error == self._told else logging.WARNING, "%s", self.last_error)
         self._told = self.last_error if once else self._told
         _LOG.debug("of session %r in scope %r", session, scope, exc_info=error)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from ..conversation import Message, Scope
-from ..errors import DuplicateId, StoreError
+from ..errors import DuplicateId, StoreError, StoreLocked, StoreUnwritable
 from ..stores.database import waiting_at_most
 from ..times import present
 from .bank import MemoryBank
@@ -65,3 +65,9 @@ def with_id_and_time(bank: MemoryBank, message: Message) -> Message:
 def is_forgotten(before: tuple[int, int] | None, now: tuple[int, int] | None) -> bool:
     """Whether the whole scope was forgotten between two of its epochs; then no earlier message is stored again."""
     return before is not None and (now is None or now[0] != before[0])
+
+
+def cause_of(error: Exception) -> str:
+    """What failed, without anybody's words: that nothing can be written, and why; else the kind of the error."""
+    is_told = isinstance(error, StoreUnwritable) and not isinstance(error, StoreLocked)
+    return str(error) if is_told else type(error).__name__

@@ -55,8 +55,8 @@ class OpenFile:
         """Raise `StoreError` where it is no longer the file under its path."""
         if self._opened is not None and _identity(self.path) != self._opened:
             raise StoreError(
-                f"the bank's file {str(self.path)!r} was removed or replaced while it was open, and nothing was "
-                "written; close the bank, put the file or a backup of it in its place, and open the bank again"
+                f"the bank's file {str(self.path)!r} was removed or replaced while it was open, and nothing more "
+                "is written; close the bank, put the file or a backup of it in its place, and open the bank again"
             )
 
     def is_at(self, file: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -87,17 +88,24 @@ def test_what_is_not_stored_says_what_to_do_and_is_stored_once_there_is_room(ban
 
 
 @pytest.mark.parametrize("with_writer", [False, True])
-def test_an_answer_waits_until_there_is_room(bank: MemoryBank, with_writer: bool) -> None:
+def test_an_answer_waits_until_there_is_room(
+    bank: MemoryBank, with_writer: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     writer = BackgroundWriter(bank) if with_writer else None
     with no_room(bank):
         with pytest.warns(DegradedWarning, match="waits in memory, and is written as soon as it can .*there is room"):
             assert remember_soon(bank, writer, ANN, [Message(LONG)], session="u") is None
+        while not any("it is tried again" in each for each in caplog.messages):
+            time.sleep(0.02)
         assert remember_soon(bank, writer, ANN, [Message("And tea.")], session="u") is None
+        assert re.search("waits in memory.*there is room", caplog.messages[-1])
         assert bank.health().unwritten == 2
     deadline = time.monotonic() + 10
     while bank.health().unwritten and time.monotonic() < deadline:
         time.sleep(0.02)
     assert kept(bank)[-2:] == [LONG, "And tea."]
+    health = bank.health()
+    assert (health.ok, health.last_error) == (True, None)
 
 
 def test_health_tells_of_a_disk_that_is_full(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:

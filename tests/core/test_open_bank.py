@@ -85,7 +85,7 @@ def test_a_file_that_is_no_longer_there_is_noticed_at_the_next_write(tmp_path: P
             path.rename(tmp_path / "elsewhere.db")
         else:
             copy.replace(path)
-        with pytest.raises(StoreError, match=r"m\.db' was removed or replaced while it was open, and nothing was writ"):
+        with pytest.raises(StoreError, match=r"m\.db' was removed or replaced while it was open, and nothing more is"):
             bank.remember(ANN, said("I like tea."), session="s")
         assert path.exists() == (how == "replaced"), "a new file was made"
     if how == "removed":
