@@ -133,7 +133,7 @@ def test_layers_take_in_an_answer_to_what_they_have_taken_in(tmp_path: Path) -> 
     tea = replace(tea, text="I moved to Ghent in May and sleep badly. Which tea keeps me awake?")
     answer = replace(assam, text="Strong Assam. I am proud of you, and tired.")
     in_order = [tea, answer, dogs, years]
-    layers = {"summaries": True, "timelines": True, "topics": True, "changes": True}
+    layers: dict[str, Any] = {"summaries": True, "timelines": True, "topics": True, "changes": True}
     made = []
     for name, first, then in [("in-order", in_order, []), ("late", [m for m in in_order if m != answer], [answer])]:
         with MemoryBank.open(tmp_path / f"{name}.db", layers=[MoodLayer], **layers) as bank:
