@@ -150,7 +150,8 @@ def _stem(word: str, language: str) -> str:
     if language == "arabic":
         return arabic_stem(word, stemmers[language].stemWord)
     if language == "turkish":
-        return _plain(word[:_TURKISH])
+        # A number is known by all of its digits.
+        return _plain(word[:_TURKISH] if word.isalpha() else word)
     people = of_whom(word, language)
     stem: str = people[0] if people else stemmers[language].stemWord(word)
     # Accents are often left out where people chat; the stemmer needs them, the index does not.

@@ -310,6 +310,11 @@ def test_the_patterns_for_fewer_characters_read_the_same(text: str) -> None:
     assert list(analysis._pieces(text)) == analysis._PIECE.findall(analysis._fold(text))
 
 
+def test_a_number_in_a_turkish_text_is_known_by_all_its_digits() -> None:
+    first, second = terms("Siparişim için numara 1000234"), terms("Siparişim için numara 1000277")
+    assert (first[-1], second[-1]) == ("1000234", "1000277")
+
+
 def test_one_name_does_not_tell_the_language() -> None:
     """A note in English about somebody with a Turkish or Polish name is searched as English."""
     assert latin_language_of("Çağla birthday presents") == "english"
