@@ -315,6 +315,12 @@ def test_a_number_in_a_turkish_text_is_known_by_all_its_digits() -> None:
     assert (first[-1], second[-1]) == ("1000234", "1000277")
 
 
+@pytest.mark.parametrize("text", ["Kubernetes pod crashed", "Temu order arrived", "Nim compiler"])
+def test_a_common_word_or_name_in_an_english_note_is_no_polish_function_word(text: str) -> None:
+    assert latin_language_of(text) == "english"
+    assert len(terms(text)) == len(text.split())
+
+
 def test_one_name_does_not_tell_the_language() -> None:
     """A note in English about somebody with a Turkish or Polish name is searched as English."""
     assert latin_language_of("Çağla birthday presents") == "english"
