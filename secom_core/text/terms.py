@@ -172,14 +172,15 @@ def _script_language(letter: str) -> str | None:
     return next((language for script, language in _SCRIPTS.items() if name.startswith(script)), None)
 
 
-def _latin_language(pieces: Sequence[str]) -> str:
+def _latin_language(text: str, pieces: Sequence[str]) -> str:
     by_letters = _by_letters(pieces)
     if not by_letters and _OF_OTHERS.isdisjoint(pieces):
         # Whatever votes for another language votes for English too.
         return "english"
     votes = Counter(chain.from_iterable(filter(None, map(_LANGUAGES_OF.get, pieces))))
-    # One word alone may be a name in a text of another language.
-    votes.update(by_letters if len(by_letters) > 1 or len(pieces) == 1 else votes.keys() & set(by_letters))
+    # One word alone may be a name in a text of another language, and so may several that begin with capitals.
+    sure = len(pieces) == 1 or (len(by_letters) > 1 and _has_small(text))
+    votes.update(by_letters if sure else votes.keys() & set(by_letters))
     best = max(votes.values(), default=0)
     # English or the first by name, so that the answer does not depend on which word came first.
     return "english" if votes["english"] == best else min(name for name, count in votes.items() if count == best)
@@ -193,9 +194,14 @@ def _by_letters(pieces: Sequence[str]) -> list[str]:
     return [language for piece in pieces for language, letters in _LETTERS_OF.items() if not letters.isdisjoint(piece)]
 
 
+def _has_small(text: str) -> bool:
+    """Whether a word with such letters begins with a small letter, as no name does."""
+    return any(text[start].islower() and _TELLING.search(_fold(text[start:stop])) for start, stop in word_spans(text))
+
+
 def latin_language_of(text: str) -> str:
     """The language in which `terms` stems the Latin words of ``text``; words of other scripts name their own."""
-    return _latin_language(_pieces(text))
+    return _latin_language(text, _pieces(text))
 
 
 def is_stopword(word: str, language: str = "english") -> bool:
@@ -323,7 +329,7 @@ def term_variants(
     """
     variants: list[tuple[str, ...]] = []
     pieces = _pieces(text)
-    is_german = "german" in languages and (len(languages) == 1 or _latin_language(pieces) == "german")
+    is_german = "german" in languages and (len(languages) == 1 or _latin_language(text, pieces) == "german")
     for piece in pieces:
         if _is_run(piece):
             variants += [(gram,) for gram in (_ngrams(piece) if keep_stopwords else _telling_ngrams(piece))]
@@ -370,7 +376,7 @@ def terms(text: str, *, language: str | None = None, keep_stopwords: bool = Fals
         in_parts: of names such as ``useDebouncedSearch``, give the words that they are of too, as what is searched has.
     """
     pieces = _pieces(with_parts(text) if in_parts else text)
-    words = _words(language or _latin_language(pieces), keep_stopwords)
+    words = _words(language or _latin_language(text, pieces), keep_stopwords)
     return list(chain.from_iterable(map(words.__getitem__, pieces)))
 
 

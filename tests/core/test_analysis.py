@@ -325,4 +325,7 @@ def test_one_name_does_not_tell_the_language() -> None:
     """A note in English about somebody with a Turkish or Polish name is searched as English."""
     assert latin_language_of("Çağla birthday presents") == "english"
     assert latin_language_of("Łukasz birthday presents") == "english"
+    assert latin_language_of("Project meetings with Łukasz Wiśniewski") == "english"
+    assert latin_language_of("Call Ayşegül Yıldırım about Doğan's contract") == "english"
+    assert latin_language_of("Doğan Yıldırım kapıyı boyadı") == "turkish"
     assert terms("Çağla birthday")[1] == terms("The birthday of Çağla was fun.")[0]
