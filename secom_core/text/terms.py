@@ -26,6 +26,7 @@ from .humps import with_parts
 from .kept import KEPT, Kept
 from .patterns import regex
 from .stopwords import ASKING, LETTERS, STOPWORDS
+from .turkish import turkish_stem
 from .verb_forms import verb_forms
 
 # Scripts without spaces between words, and Hangul, whose particles stick to the nouns.
@@ -63,8 +64,6 @@ _OPTIONAL: Final = regex("[\u00ad\u0307\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05
 # Persian joins endings and prefixes to a word so: "cat" in "my cat", "books", "she does".
 _JOINER: Final = "\u200c"
 _ENDING: Final = regex(rf"(?<=[\u0621-\u06ff]){_JOINER}(?=[\u0621-\u06ff])")
-_TURKISH: Final = 5
-"""By how many letters a Turkish word is known: its endings are many, its stem is seldom longer (Can et al. 2008)."""
 _ACCENTED: Final = regex("[\u00e0-\u017f]")
 _ELIDING: Final = frozenset({"french", "italian", "portuguese"})
 _ELISION: Final = regex(
@@ -150,8 +149,7 @@ def _stem(word: str, language: str) -> str:
     if language == "arabic":
         return arabic_stem(word, stemmers[language].stemWord)
     if language == "turkish":
-        # A number is known by all of its digits.
-        return _plain(word[:_TURKISH] if word.isalpha() else word)
+        return _plain(turkish_stem(word, stemmers[language].stemWord))
     people = of_whom(word, language)
     stem: str = people[0] if people else stemmers[language].stemWord(word)
     # Accents are often left out where people chat; the stemmer needs them, the index does not.

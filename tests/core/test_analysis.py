@@ -310,6 +310,14 @@ def test_the_patterns_for_fewer_characters_read_the_same(text: str) -> None:
     assert list(analysis._pieces(text)) == analysis._PIECE.findall(analysis._fold(text))
 
 
+@pytest.mark.parametrize(
+    "forms",
+    ["ev evde evimiz", "kedi kedim kedilerimiz", "anne annemin", "köpek köpeğim", "kitap kitabım", "araba arabamızla"],
+)
+def test_a_turkish_word_has_one_term_with_any_ending(forms: str) -> None:
+    assert len(set(terms(forms, language="turkish"))) == 1
+
+
 def test_a_number_in_a_turkish_text_is_known_by_all_its_digits() -> None:
     first, second = terms("Siparişim için numara 1000234"), terms("Siparişim için numara 1000277")
     assert (first[-1], second[-1]) == ("1000234", "1000277")
