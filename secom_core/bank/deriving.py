@@ -216,12 +216,14 @@ class Deriving:
     def _together(self, scope: Scope, rows: Iterable[SessionRow]) -> None:
         """Derive several sessions; an embedder is asked for many texts at once."""
         unembedded: list[tuple[int, str]] = []
+        epoch = self.derivation.epoch(scope)
         for row in rows:
             self.session(scope, row.id, unembedded=unembedded)
             if len(unembedded) >= _TOGETHER:
-                self.derivation.vectors_of_sessions(unembedded)
+                self.derivation.vectors_of_sessions(unembedded, epoch=epoch)
                 unembedded.clear()
-        self.derivation.vectors_of_sessions(unembedded)
+                epoch = self.derivation.epoch(scope)
+        self.derivation.vectors_of_sessions(unembedded, epoch=epoch)
 
     def rebuild(self, scope: Scope) -> None:
         """Make everything derived again from the raw turns."""

@@ -80,7 +80,9 @@ def settled_parts(memories: Sequence[Memory], settled: int) -> list[list[Memory]
     return parts
 
 
-def filled(index: ScopeIndex, sessions: Mapping[str, int], derivation: Derivation, until: float) -> tuple[int, int]:
+def filled(
+    index: ScopeIndex, sessions: Mapping[str, int], derivation: Derivation, until: float, epoch: int
+) -> tuple[int, int]:
     """Give an index some of the vectors that it lacks, or all where there is time.
 
     Args:
@@ -88,6 +90,7 @@ def filled(index: ScopeIndex, sessions: Mapping[str, int], derivation: Derivatio
         sessions: the ids of the scope's sessions by their names.
         derivation: makes vectors, or reads those that are stored.
         until: when the step ends.
+        epoch: the scope's that the index is of.
 
     Returns:
         How many it has got, and how many it still lacks.
@@ -96,7 +99,7 @@ def filled(index: ScopeIndex, sessions: Mapping[str, int], derivation: Derivatio
     of, done = sum(map(len, left)), 0
     for runs in packed([run for each in left for run in each.runs(_EMBEDDED)], len, _EMBEDDED):
         texts = [(sessions[run.session], text) for run in runs for text in run.texts(index)]
-        vectors = derivation.vectors_of_sessions(texts)
+        vectors = derivation.vectors_of_sessions(texts, epoch=epoch)
         if vectors is None:
             break
         for run in runs:

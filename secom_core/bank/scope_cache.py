@@ -293,7 +293,7 @@ class ScopeCache:
     def _fill(self, loaded: LoadedScope, row: ScopeRow, until: float) -> None:
         """Make some of the vectors that an index lacks."""
         sessions = {each.name: each.id for each in self._store.sessions(row.id)}
-        made, loaded.lacking = filled(loaded.index, sessions, self._derivation, until)
+        made, loaded.lacking = filled(loaded.index, sessions, self._derivation, until, row.epoch)
         loaded.kept.vectors += made
         if not loaded.lacking:
             loaded.awaits_vectors, loaded.weighed_at = False, 0

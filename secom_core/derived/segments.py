@@ -82,6 +82,7 @@ class Derivation:
             The session as it is then, or nothing where it was forgotten. Where such a segmenter fails, it has the cuts
             of the one that stands in for it, and still awaits to be cut.
         """
+        epoch = self.epoch(scope) if not afresh else None
         while found := self._store.unsettled(
             session_id, afresh=afresh, ended=ended, known=self._store.recent.of(session_id)
         ):
@@ -113,7 +114,7 @@ class Derivation:
                 if self._makes_vectors and self._space is not None and not cuts.failed:
                     texts = [(row.id, text) for text in (*(each.key for each in rows), *searched_texts(tail))]
                     if unembedded is None:
-                        self.vectors_of_sessions(texts, afresh=afresh)
+                        self.vectors_of_sessions(texts, afresh=afresh, epoch=epoch)
                     else:
                         unembedded += texts
                 saved = replace(row, derived=row.messages, settled=settled, cut=upto, cut_by=cuts.by)
@@ -277,12 +278,20 @@ class Derivation:
         """Vectors of the texts of one session; see `vectors_of_sessions`."""
         return self.vectors_of_sessions([(session_id, text) for text in texts], afresh=afresh)
 
-    def vectors_of_sessions(self, texts: Sequence[tuple[int, str]], *, afresh: bool = False) -> Vectors | None:
+    def epoch(self, scope: Scope) -> int | None:
+        """Another one where something of the scope was forgotten meanwhile; nothing where no vectors are made."""
+        row = self._store.scope(scope) if self.space is not None else None
+        return row.epoch if row is not None else None
+
+    def vectors_of_sessions(
+        self, texts: Sequence[tuple[int, str]], *, afresh: bool = False, epoch: int | None = None
+    ) -> Vectors | None:
         """Vectors of shape ``(len(texts), d)``, from the store where they fit, or made now, together, and stored.
 
         Args:
             texts: what is embedded, each text behind its session's id.
             afresh: make them all now, and drop all others of their sessions.
+            epoch: the scope's before the texts were read. If something was forgotten since, none are stored.
 
         Returns:
             Nothing without an embedder, without texts, or with a warning when it fails.
@@ -294,14 +303,14 @@ class Derivation:
             wanted.setdefault(session_id, {})[digest(text)] = text
         known_name = None if afresh else self._space.known_name
         stored = self._stored(known_name, wanted)
-        made = self._made(self._space, wanted, stored, only_these=afresh)
+        made = self._made(self._space, wanted, stored, epoch, only_these=afresh)
         settled = self._space.known_name if self._space.is_settled(texts[0][1]) else None
         if made is None or settled is None:
             return None
         if known_name not in (None, settled):
             stored = self._stored(settled, wanted)
         found = {each: {**self._space.fitting(stored[each]), **made[each]} for each in wanted}
-        remade = self._made(self._space, wanted, found)
+        remade = self._made(self._space, wanted, found, epoch)
         if remade is None:
             return None
         found = {each: found[each] | remade[each] for each in wanted}
@@ -314,7 +323,13 @@ class Derivation:
         return {session_id: self._store.vectors(session_id, name, list(each)) for session_id, each in wanted.items()}
 
     def _made(
-        self, space: EmbeddingSpace, wanted: _ByDigest[str], known: _ByDigest[Vectors], *, only_these: bool = False
+        self,
+        space: EmbeddingSpace,
+        wanted: _ByDigest[str],
+        known: _ByDigest[Vectors],
+        epoch: int | None,
+        *,
+        only_these: bool = False,
     ) -> _ByDigest[Vectors] | None:
         """Vectors of the texts whose digest is not known, by session; nothing where the embedder fails. They are
         stored, unless the store is locked.
@@ -331,7 +346,7 @@ class Derivation:
         new = {session_id: {each: row_of[each] for each in texts} for session_id, texts in missing.items()}
         try:
             for session_id, of_session in new.items():
-                self._store.save_vectors(session_id, space.model, of_session, only_these=only_these)
+                self._store.save_vectors(session_id, space.model, of_session, only_these=only_these, epoch=epoch)
         except StoreUnwritable:
             if only_these:
                 raise

@@ -191,7 +191,13 @@ class DerivedRows(IndexBlocks):
 
     @retry_if_contended
     def save_vectors(
-        self, session_id: int, model: str, new: Mapping[str, Vectors], *, only_these: bool = False
+        self,
+        session_id: int,
+        model: str,
+        new: Mapping[str, Vectors],
+        *,
+        only_these: bool = False,
+        epoch: int | None = None,
     ) -> None:
         """Keep vectors by the digest of the text they stand for; nothing where the session was forgotten.
 
@@ -200,6 +206,8 @@ class DerivedRows(IndexBlocks):
             model: what made them.
             new: the vectors, all of one length.
             only_these: remove all others that the session has in their space.
+            epoch: the scope's as the texts were read: nothing is kept where it has another one since, as one of them
+                may be forgotten.
         """
         session = self.session(session_id) if new else None
         if session is None:
@@ -208,7 +216,9 @@ class DerivedRows(IndexBlocks):
         kept = {"session_id": session_id, "space": space}
         rows = [{**kept, "digest": digest, "data": vector.astype("<f4").tobytes()} for digest, vector in new.items()]
         with self.transaction(durable=False, scope=session.scope_id) as connection:
-            if session_of(connection, session_id) is not None:
+            of_scope = select(scopes.c.epoch).where(scopes.c.id == session.scope_id)
+            is_current = epoch is None or connection.scalar(of_scope) == epoch
+            if is_current and session_of(connection, session_id) is not None:
                 stale = (vectors.c.session_id == session_id, vectors.c.space == space)
                 if only_these:
                     connection.execute(delete(vectors).where(*stale))

@@ -15,6 +15,7 @@ import pytest
 from histories import remember_all
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import select
 
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.context import PackMemories
@@ -23,6 +24,8 @@ from secom_core.errors import DegradedWarning, DuplicateId, InvalidInput, Invali
 from secom_core.memory import check_partition, segments_of
 from secom_core.presets import Preset
 from secom_core.segmenters.fixed import FixedSize
+from secom_core.stores.schema import vectors
+from secom_core.testing import ScriptedEmbedder
 
 ANN = ("acme", "ann")
 BOB = ("acme", "bob")
@@ -389,6 +392,35 @@ def test_vectors_are_made_once(tmp_path):
     with MemoryBank.open(tmp_path / "bank.db", embedder=embedder) as bank:
         found(bank, "helmet")
     assert embedder.calls == made + 1
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_turn_that_is_forgotten_while_it_is_embedded_leaves_no_vector(together):
+    class Slow(ScriptedEmbedder):
+        forgets = False
+
+        def embed(self, texts):
+            # The segmenter asks for single texts before.
+            if self.forgets and any("\n" in text for text in texts):
+                self.forgets = False
+                assert bank.forget(ANN, turn_ids=[made.turn_ids[0]]) == 1
+            return super().embed(texts)
+
+    embedder = Slow()
+    with MemoryBank.open(embedder=embedder) as bank:
+        bank.remember(ANN, [{"role": "user", "content": "The space of the vectors is settled."}], session="first")
+        said = [{"role": "user", "content": text} for text in ("The safe opens with 4711.", "The cat is called Miso.")]
+        made = bank.remember(ANN, said, session="second", later=True)
+        embedder.forgets = True
+        bank.derive(ANN, None if together else "second")
+        assert not embedder.forgets
+        bank.prepare(ANN)
+        [row] = [each for each in bank._store.sessions_of(ANN) if each.name == "second"]
+        with bank._store.transaction(write=False) as connection:
+            stored = connection.execute(select(vectors.c.digest).where(vectors.c.session_id == row.id)).scalars().all()
+        turns = bank._store.turns(row)
+        assert [turn.messages[0].text for turn in turns] == ["The cat is called Miso."]
+        assert set(stored) == bank._inside.deriving.derivation.digests(turns, bank._store.memories(row.id))
 
 
 def test_forgetting_removes_the_vectors(tmp_path):
