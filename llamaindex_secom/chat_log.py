@@ -71,13 +71,14 @@ def _held_by_json(value: object) -> Any:
     return None
 
 
-def chat_of(bank: MemoryBank, scope: Scope, session: str) -> list[WindowEntry]:
+def chat_of(bank: MemoryBank, scope: Scope, session: str, waiting: Sequence[WindowEntry] = ()) -> list[WindowEntry]:
     """The chat of a session as it was left, and what was remembered after it by others.
 
     Args:
         bank: where it is.
         scope: whose it is.
         session: its name.
+        waiting: what follows it and is not kept yet; what is remembered of that stands there once.
 
     Raises:
         StoreError: the store failed.
@@ -90,7 +91,9 @@ def chat_of(bank: MemoryBank, scope: Scope, session: str) -> list[WindowEntry]:
     unkept = list(takewhile(lambda each: each[0].id not in names, reversed(said.values())))
     # A tool's result without the call that it answers is refused by models.
     spoken = [(message, turn) for message, turn in reversed(unkept) if message.role != "tool"]
-    return [*entries, *(WindowEntry(message=from_message(each), turn=turn.id, name=each.id) for each, turn in spoken)]
+    entries += (WindowEntry(message=from_message(each), turn=turn.id, name=each.id) for each, turn in spoken)
+    again = {each.name for each in waiting if each.name}
+    return [*(each for each in entries if each.name not in again), *waiting]
 
 
 def last_turn(entries: Sequence[WindowEntry]) -> str | None:

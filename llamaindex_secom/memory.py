@@ -176,7 +176,6 @@ class SecomMemory(SessionMessages):
         self._count, self._hook = token_counter or count_tokens, hook  # before super().__init__(), they would be lost
         if self._recalled_room >= self.token_limit:
             raise InvalidInput(f"token_budget {self.token_budget} leaves no room in token_limit {self.token_limit}")
-        self._show(self.window)
 
     @field_validator("insert_method", mode="before")
     @classmethod
@@ -299,9 +298,12 @@ class SecomMemory(SessionMessages):
         if initial_token_count > self.token_limit:
             raise InvalidInput(f"initial_token_count {initial_token_count} is over token_limit {self.token_limit}")
         with self._lock:
-            epoch = self._drop_forgotten()
+            error = self._read()
+            if error is not None:
+                self._failed("nothing is recalled, and the chat before it is not shown", error)
+            epoch = self._drop_forgotten() if error is None else None
             visible = fitting(self.window, self.token_limit - initial_token_count - self._recalled_room, self._count)
-            cached = self._recall(asked_of(input, visible), visible, epoch)
+            cached = self._recall(asked_of(input, visible), visible, epoch) if error is None else None
             text, self._injected = (cached.text, cached.tokens) if cached is not None else ("", 0)
             place = last_user([entry.seen for entry in visible]) if cached is not None and cached.put else None
             messages = [copied(entry.message) for entry in visible]

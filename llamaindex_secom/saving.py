@@ -41,6 +41,8 @@ class SavedMessages(BaseMemory):
     _id: str = PrivateAttr(default_factory=lambda: uuid.uuid4().hex)
     _saved_as: str | None = PrivateAttr(default=None)
     _unkept: list[WindowEntry] = PrivateAttr(default_factory=list)
+    _is_read: bool = PrivateAttr(default=False)
+    _late: tuple[list[WindowEntry], list[WindowEntry]] | None = PrivateAttr(default=None)
 
     @model_serializer(mode="wrap")
     def custom_model_dump(self, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> dict[str, Any]:
@@ -61,7 +63,8 @@ class SavedMessages(BaseMemory):
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:
         """Scope and session, without any message: workflows log this at every event."""
-        return [("scope", self.scope), ("session", self.session), ("messages", len(self.window))]
+        known = [("messages", len(self.window))] if self._is_read else []
+        return [("scope", self.scope), ("session", self.session), *known]
 
     @property
     def bank(self) -> MemoryBank:
@@ -81,7 +84,7 @@ class SavedMessages(BaseMemory):
     @property
     def is_waiting(self) -> bool:
         """Whether it holds what the bank does not."""
-        return bool(self.unstored or self._unkept)
+        return bool(self.unstored or self._unkept or self._late)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -132,7 +135,7 @@ class SavedMessages(BaseMemory):
         memory = cls(**{**settings, "window": [], "store_path": None, **kwargs})
         memory._saved_as = saved.memory
         memory._unkept = [WindowEntry(**each) for each in settings.get("window", [])]
-        memory.window = [*memory.window, *memory._unkept]
+        memory.window = [*memory._unkept]
         return memory
 
     def _stay_in_turn(self) -> None:

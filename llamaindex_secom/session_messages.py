@@ -5,28 +5,30 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import ConfigDict, PrivateAttr, field_validator
 
-from secom_core.bank import BackgroundWriter, MemoryBank
-from secom_core.bank.answers import epoch_soon, shared_writer, waiting_for_a_lock
-from secom_core.bank.unwritten import is_forgotten, with_id_and_time
+from secom_core.bank import MemoryBank
+from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon, shared_writer, waiting_for_a_lock
+from secom_core.bank.unwritten import with_id_and_time
 from secom_core.chats import ChatRecord
 from secom_core.conversation import Message, Scope, Turn, check_scope
-from secom_core.errors import StoreLocked, StoreUnwritable
+from secom_core.errors import StoreError, StoreLocked, StoreUnwritable
 from secom_core.processes import ForkLock
+from secom_core.stores.database import waiting_at_most
 
 from .agent_steps import UserHook, said_by_user
-from .chat_log import chat_of, last_turn, left_out, next_name, records
+from .chat_log import last_turn, next_name, records
 from .convert import copied, text_of, to_messages
 from .edits import check_ids, edited_away, in_their_places, turns_from, with_their_steps, without_beside
+from .kept_chat import KeptChat
 from .known_messages import Held, held_of, match_messages, memorable_by_place, words_of
 from .saved import know
-from .saving import SavedMessages
-from .unstored import FAILURES, Unstored, keep_meanwhile, remember_with_chat, store_all, warn_store_failed
+from .unstored import FAILURES, Unstored, keep_meanwhile, remember_with_chat, warn_store_failed
 from .window import (
     SYSTEM,
     TOOL,
@@ -39,7 +41,7 @@ from .window import (
 )
 
 
-class SessionMessages(SavedMessages):
+class SessionMessages(KeptChat):
     """Stores each message of a session in the bank when it is put, and keeps its window; `SecomMemory` adds recalls.
 
     Args:
@@ -52,22 +54,15 @@ class SessionMessages(SavedMessages):
 
     store_path: str | None = None
     remember_tools: bool = False
-    write: Literal["inline", "background"] = "inline"
-    on_error: Literal["warn", "raise"] = "warn"
-    _writer: BackgroundWriter | None = PrivateAttr(default=None)
-    _epoch: tuple[int, int] | None = PrivateAttr(default=None)
     _by_user: UserHook = PrivateAttr()
-    _kept_turn: str | None = PrivateAttr(default=None)
-    _is_whole: bool = PrivateAttr(default=True)
-    _is_anew: bool = PrivateAttr(default=False)
 
     def __init__(self, bank: MemoryBank, by_user: UserHook = said_by_user, **data: Any) -> None:
         data.pop("class_name", None)  # dumps have it
+        if not bank.storage.is_open:
+            raise StoreError("a memory needs an open bank, and this one is closed; open it again with MemoryBank.open")
         super().__init__(**{**data, "store_path": bank.storage.path})
         self._bank, self._lock, self._by_user = bank, ForkLock(), by_user  # before super().__init__(), they'd be lost
         self._writer = shared_writer(bank) if self.write == "background" else None
-        self.window = chat_of(bank, self.scope, self.session)
-        self._kept_turn = last_turn(self.window)
         know(self)
 
     @field_validator("scope")
@@ -80,7 +75,10 @@ class SessionMessages(SavedMessages):
     def get_all(self) -> list[ChatMessage]:
         """Every message of the session as it was put, without the exchanges that were forgotten since."""
         with self._lock:
-            self._drop_forgotten()
+            if (error := self._read()) is not None:
+                self._failed("the chat before it is not shown", error)
+            else:
+                self._drop_forgotten()
             return [copied(entry.message) for entry in self._chat()]
 
     def _drop_forgotten(self, given: Sequence[Message] = ()) -> tuple[int, int] | None:
@@ -105,11 +103,6 @@ class SessionMessages(SavedMessages):
         """The epoch to go on with where the store does not tell it."""
         return None
 
-    def _failed(self, consequence: str, error: Exception) -> None:
-        if self.on_error == "raise":
-            raise error
-        warn_store_failed(consequence, error)
-
     # -- writing --------------------------------------------------------------------------------------------------
 
     def put(self, message: ChatMessage) -> None:
@@ -118,11 +111,14 @@ class SessionMessages(SavedMessages):
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Add messages to the session and remember them, all together."""
-        with self._lock:
+        with self._lock, nullcontext() if self._is_read else waiting_at_most(ANSWER_WAITS_S):
+            self._read()  # if the store does not tell it, it fails below as well
             at = self._bank, self.scope, self.session, self.window
             entries = said_anew(*at, [self._received(entry) for entry in entries_of(messages, self._by_user)])
             gone = {} if self.unstored else answers_to_forgotten(*at, entries, self._epoch)
             entries, is_kept = self._remembered(entries, gone)
+            if self._late is not None:
+                self._late = self._late[0], [*self._late[1], *entries]
             self._show([*self.window, *entries], whole=self._is_whole)
             self._keep([] if is_kept else [entry for place, entry in enumerate(entries) if place not in gone])
 
@@ -131,25 +127,34 @@ class SessionMessages(SavedMessages):
 
         What was edited away, regenerated or taken back leaves the memory too (`edits.edited_away`); what is left out
         at the beginning, to make the history shorter, stays remembered. Where it raises, everything is as it was.
+        While the store does not tell what the chat was, nothing is compared: that is done with the next call.
         """
         entries = entries_of(messages, self._by_user)
         with self._lock:
-            # Whatever cannot be remembered is refused here, before anything is forgotten.
-            given = [message for _, message in self._words(entries)]
-            self._drop_forgotten(given)
-            old, window = self._chat(), self.window
-            entries = self._given_again(entries, old)
-            gone, said = self._edited_away(old, entries)
-            names = {old[place].name or "" for place in gone} - {""}
-            later = self._to_forget(names, given)
-            names = with_their_steps(names, later, {old[place].name for place in said})
-            kept = [entry for place, entry in enumerate(old) if place not in gone and entry.name not in names]
-            try:
-                self._replace(kept, entries, self._forgotten(later, names))
-            except BaseException:
-                self.window = window
-                self._put_back(later, old)
-                raise
+            if self._is_known():
+                self._take_in(entries)
+            else:
+                self.window, self._late = entries, (entries, [])
+                self._is_read = self._is_whole = False
+                self._stay_in_turn()
+
+    def _take_in(self, entries: list[WindowEntry]) -> None:
+        # Whatever cannot be remembered is refused here, before anything is forgotten.
+        given = [message for _, message in self._words(entries)]
+        self._drop_forgotten(given)
+        old, window = self._without_late(self._chat()), self.window
+        entries = self._given_again(entries, old)
+        gone, said = self._edited_away(old, entries)
+        names = {old[place].name or "" for place in gone} - {""}
+        later = self._to_forget(names, given)
+        names = with_their_steps(names, later, {old[place].name for place in said})
+        kept = [entry for place, entry in enumerate(old) if place not in gone and entry.name not in names]
+        try:
+            self._replace(kept, entries, self._forgotten(later, names))
+        except BaseException:
+            self.window = window
+            self._put_back(later, old)
+            raise
 
     def _replace(self, kept: Sequence[WindowEntry], entries: list[WindowEntry], again: Mapping[str, Message]) -> None:
         """Show and keep other entries in the place of the chat.
@@ -171,6 +176,8 @@ class SessionMessages(SavedMessages):
         """Begin a new session. What was remembered stays; `MemoryBank.forget` deletes it."""
         with self._lock:
             try:
+                if self._late is not None:
+                    self._read()
                 self._store_unstored()
                 self._keep([])
                 names = self._bank.sessions(self.scope)
@@ -181,6 +188,7 @@ class SessionMessages(SavedMessages):
                 self._failed("the session is left open", error)
                 self.session = uuid.uuid4().hex
             self.window, self._unkept, self._kept_turn, self._is_whole = [], [], None, True
+            self._is_read, self._late = True, None
             self._stay_in_turn()
 
     def flush(self, timeout: float | None = None) -> bool:
@@ -194,6 +202,8 @@ class SessionMessages(SavedMessages):
         """
         with self._lock:
             try:
+                if self._late is not None and (error := self._read()) is not None:
+                    raise error
                 self._store_unstored()
             except FAILURES as error:
                 self._failed("messages are kept and stored with the next ones", error)
@@ -208,10 +218,6 @@ class SessionMessages(SavedMessages):
     def _received(self, entry: WindowEntry) -> WindowEntry:
         """The entry as it is kept."""
         return entry
-
-    @property
-    def _target(self) -> MemoryBank | BackgroundWriter:
-        return self._writer or self._bank
 
     def _remembered(
         self,
@@ -275,57 +281,7 @@ class SessionMessages(SavedMessages):
         self.unstored = [*self.unstored, waiting]
         return [str(message.id) for message in new], False
 
-    def _store_unstored(self) -> None:
-        if not self.unstored:
-            return
-        if is_forgotten(self._epoch, self._bank.storage.epoch(self.scope)):
-            self.unstored = []
-        turns = store_all(self._target, self.scope, self.unstored)
-        for entry in (*self.window, *self._unkept):
-            entry.turn = turns.get(entry.turn or "", entry.turn)
-
-    # -- the chat beside the turns --------------------------------------------------------------------------------
-
-    def _chat(self) -> list[WindowEntry]:
-        """All of the chat; the window alone if the store fails."""
-        if self._is_whole:
-            return self.window
-        try:
-            return [*chat_of(self._bank, self.scope, self.session), *self._unkept]
-        except FAILURES as error:
-            self._failed("only the latest messages of the session are known", error)
-        return self.window
-
-    def _show(self, entries: list[WindowEntry], *, whole: bool = True) -> None:
-        """Keep in the window what can be shown of these entries; ``whole`` where they are all of the chat."""
-        self.window = self._latest(entries)
-        self._is_whole = whole and len(self.window) == len(entries)
-
-    def _latest(self, entries: list[WindowEntry]) -> list[WindowEntry]:
-        """The entries that can be shown."""
-        return entries
-
-    def _keep(self, entries: Sequence[WindowEntry], *, anew: bool = False) -> None:
-        """Keep the entries in the bank as they are; those that it does not take wait for the next ones."""
-        self._kept_turn = None if anew else self._kept_turn
-        self._unkept = [*([] if anew else self._unkept), *entries]
-        self._is_anew = anew or self._is_anew
-        if not self.unstored and (self._unkept or self._is_anew):
-            self._keep_unkept()
-        self._stay_in_turn()
-
-    def _keep_unkept(self) -> None:
-        try:
-            with waiting_for_a_lock(shared_writer(self._bank), self.scope):
-                kept = records(self._unkept, self._kept_turn)
-                if self._is_anew:
-                    kept = [*left_out(self._bank, self.scope, self.session, kept), *kept]
-                if self._bank.chats.write(self.scope, self.session, kept, anew=self._is_anew):
-                    self._kept_turn = next((each.turn_id for each in reversed(kept) if each.turn_id), self._kept_turn)
-                    self._unkept, self._is_anew = [], False
-        except FAILURES as error:
-            # What is remembered of them is stored already: nothing is raised, or it would be put again.
-            warn_store_failed("tool calls and system messages are kept with the next ones", error)
+    # -- what is edited away ----------------------------------------------------------------------------------------
 
     def _to_forget(self, names: Collection[str], given: Sequence[Message]) -> list[Turn]:
         """The turns of the session from the first one of these messages on, once all that is given can be stored."""
@@ -390,11 +346,4 @@ class SessionMessages(SavedMessages):
         # Messages of the window are known, also where they were forgotten since: they are not remembered again.
         said = [(message, kept[place]) for place, message in self._words(kept)]
         window = [Held(told, each.name, None if each.name in again else each.turn) for told, each in said if each.name]
-        return match_messages(self._words(entries), window, lambda: held_of(self._turns(), again))
-
-    def _turns(self) -> Sequence[Turn]:
-        try:
-            return self._bank.turns(self.scope, self.session)
-        except FAILURES as error:
-            self._failed("the messages of the session are not known", error)
-        return ()
+        return match_messages(self._words(entries), window, lambda: self._without_late(held_of(self._turns(), again)))

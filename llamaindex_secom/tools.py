@@ -36,6 +36,7 @@ from .dialogue import asked_at, said_before
 from .memory import SecomMemory
 from .tracing import traced_recall
 from .unstored import FAILURES, warn_store_failed
+from .window import WindowEntry
 
 NOTES: Final = "notes"
 """The session of the facts that the tool ``remember`` stores."""
@@ -353,9 +354,10 @@ async def _place_of(ctx: Context, name: str) -> _Place:
     memory = await ctx.store.get("memory", default=None)
     if not isinstance(memory, SecomMemory):
         raise InvalidScope(f"whose memory? Give {name} a bank and a scope, or run the agent with a SecomMemory")
-    seen = [entry.seen for entry in memory.window]
+    entries = await asyncio.to_thread(memory.entries)
+    seen = [entry.seen for entry in entries]
     where, also = memory.where, memory.also
-    said, turn = tuple(said_before(seen)), _query_turn(memory)
+    said, turn = tuple(said_before(seen)), _query_turn(entries)
     return _Place(memory.bank, memory.scope, turn, said, memory.session, where, also, asked_at(seen))
 
 
@@ -367,9 +369,9 @@ def _there(place: _Place, memory_id: str) -> str:
     return meant
 
 
-def _query_turn(memory: SecomMemory) -> frozenset[str]:
+def _query_turn(entries: Sequence[WindowEntry]) -> frozenset[str]:
     """The turn of the current query, which would be the best match for itself."""
-    for entry in reversed(memory.window):
+    for entry in reversed(entries):
         if entry.seen.role == MessageRole.USER:
             return frozenset([entry.turn] if entry.turn else [])
     return frozenset()

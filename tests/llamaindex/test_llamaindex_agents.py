@@ -321,6 +321,7 @@ def test_a_retriever_and_a_tool_that_search_are_traced_too(bank: MemoryBank, con
 @pytest.mark.filterwarnings("ignore::secom_core.DegradedWarning")
 def test_a_recall_that_fails_drops_its_span(bank: MemoryBank) -> None:
     memory = memory_of(bank)
+    memory.get_all()
     bank.close()
     with recorded_events() as (events, spans):
         memory.get(QUERY)

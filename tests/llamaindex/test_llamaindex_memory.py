@@ -22,6 +22,7 @@ pytest.importorskip("openai", reason="needs the extra 'openai'")
 from http_models import HttpEmbedding, HttpLLM
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, MessageRole, TextBlock, ToolCallBlock
 from llama_index.core.memory.types import BaseMemory
+from sql_log import statements
 
 from llamaindex_secom import SecomMemory, memory_tools
 from secom_core import DegradedWarning, InvalidInput, InvalidScope, MemoryBank, StoreError
@@ -634,6 +635,72 @@ def test_reset_does_not_run_into_a_session_that_is_there(memory: SecomMemory, ba
     memory.put(user("Hello"))
     memory.reset()
     assert memory.session == "now~3"
+
+
+# -- the chat, read when it is first needed
+
+
+def test_what_is_made_asks_the_store_nothing(bank: MemoryBank, memory: SecomMemory) -> None:
+    memory.put(user("I moved to Ghent."))
+    with statements(bank) as asked:
+        again = SecomMemory(scope=ANN, session="now", bank=bank)
+        assert SecomMemory.from_dict(again.to_dict()) is again
+    assert asked == []
+    assert texts(again.get_all()) == ["I moved to Ghent."]
+    bank.close()
+    with pytest.raises(StoreError, match=r"is closed; open it again with MemoryBank\.open"):
+        SecomMemory(scope=ANN, session="now", bank=bank)
+
+
+KNOWN = [user("My name is Ann."), bot("Hello."), user("I play the cello."), bot("Nice.")]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::secom_core.DegradedWarning")
+@pytest.mark.parametrize("given", [None, KNOWN, [*KNOWN[:2], user("I play the viola."), bot("Oh.")]])
+async def test_a_memory_for_each_request_does_not_wait_for_tables_that_another_program_has(
+    postgres: Any, postgres_url: str, given: list[ChatMessage] | None
+) -> None:
+    with MemoryBank.open(postgres_url) as bank:
+        await SecomMemory(scope=ANN, session="now", bank=bank).aset(KNOWN)
+        with postgres.tables_taken(postgres_url, seconds=20):
+            began = time.monotonic()
+            memory = SecomMemory(scope=ANN, session="now", bank=bank)
+            assert time.monotonic() - began < 0.5, "it is made on the event loop"
+            if given is not None:
+                await memory.aset(given)
+            await memory.aput(user("What is my name?"))
+            assert texts(await memory.aget()) == [*texts(given or []), "What is my name?"]
+            await memory.aput(bot("Ann."))
+            assert time.monotonic() - began < 8
+        said = [*texts(given or KNOWN), "What is my name?", "Ann."]
+        deadline = time.monotonic() + 10
+        while len(stored(bank)) < 6 and time.monotonic() < deadline:  # written though nothing more is said
+            await asyncio.sleep(0.02)
+        while texts(await memory.aget_all()) != said and time.monotonic() < deadline:
+            await asyncio.sleep(0.02)
+        assert texts(SecomMemory(scope=ANN, session="now", bank=bank).get_all()) == said
+        assert sorted(text for _, text in stored(bank)) == sorted(said)
+        await memory.aput(user("And my age?"))
+        assert texts(memory.get_all()) == [*said, "And my age?"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::secom_core.DegradedWarning")
+async def test_a_history_that_is_set_while_another_program_has_the_tables_is_stored_once(
+    postgres: Any, postgres_url: str
+) -> None:
+    with MemoryBank.open(postgres_url) as bank:
+        memory = SecomMemory(scope=ANN, session="now", bank=bank)
+        await memory.aset(KNOWN)
+        with postgres.tables_taken(postgres_url, seconds=20):
+            began = time.monotonic()
+            await memory.aset([*KNOWN[:3], bot("Lovely.")])
+            assert time.monotonic() - began < 1.8
+            await memory.aset([*KNOWN[:3], bot("Great."), user("Really?")])
+            assert time.monotonic() - began < 3.6
+        await memory.aflush()
+        assert [text for _, text in stored(bank)] == texts([*KNOWN[:3], bot("Great."), user("Really?")])
 
 
 # -- threads and loops

@@ -18,8 +18,11 @@ from http_models import HttpLLM
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.tools import FunctionTool
+from llama_index.core.workflow import Context
 
 from llamaindex_secom import SecomMemory, memory_tools
 from llamaindex_secom.tools import _Place, _Tools
@@ -397,6 +400,19 @@ async def test_an_agent_searches_corrects_and_forgets(
     assert (mark.turn_id, mark.kind) == ("ann-1", "corrected")
     assert {"Done.", "Her violin teacher is Lea.", "My violin teacher is Lea now."} <= set(texts(bank))
     assert texts(bank, BOB) == ["My violin teacher is Ivo.", "How nice!"]
+
+
+async def test_a_search_by_a_memory_that_is_made_again_leaves_out_what_was_just_said(bank: MemoryBank) -> None:
+    (search,) = memory_tools(actions=["search"])
+    for name in ("now", "later"):
+        SecomMemory(scope=ANN, session=name, bank=bank).put(
+            ChatMessage(role="user", content=f"Call my violin teacher {name}.")
+        )
+    context: Any = Context(FunctionAgent(llm=MockFunctionCallingLLM()))
+    await context.store.set("memory", SecomMemory(scope=ANN, session="now", bank=bank))
+    found = str(await search.acall(ctx=context, query="violin teacher"))
+    assert "teacher later" in found
+    assert "teacher now" not in found
 
 
 @pytest.mark.slow
