@@ -17,7 +17,7 @@ from secom_core.bank import MemoryBank
 from secom_core.bank.checks import check_count, check_part
 from secom_core.citations import Citations, read_citations
 from secom_core.conversation import check_scope
-from secom_core.errors import InvalidInput
+from secom_core.errors import InvalidInput, StoreLocked
 from secom_core.llm.quoting import without_thoughts
 from secom_core.memory import Recall, RecallOptions, refuse_citing
 from secom_core.protocols import Denoiser, Embedder, Segmenter
@@ -38,7 +38,7 @@ from .models import as_embedder
 from .react_answers import answer_of
 from .session_messages import SessionMessages
 from .tracing import traced_recall
-from .unstored import FAILURES
+from .unstored import FAILURES, warn_store_failed
 from .window import WindowEntry, fitting
 
 _TOKEN_LIMIT: Final = 8000
@@ -388,7 +388,9 @@ class SecomMemory(SessionMessages):
                 if recall.impression is not None:
                     self._bank.citations.reward(self.scope, recall.query, recall.impression, self._citations)
             except FAILURES as error:
-                self._failed("the citations of the answer were not taken in", error)
+                # The answer is stored all the same, as soon as it can be.
+                told = warn_store_failed if isinstance(error, StoreLocked) else self._failed
+                told("the citations of the answer were not taken in", error)
         # For the next query, the same numbers stand for other memories.
         return without_markers(answer, recall.numbers)
 

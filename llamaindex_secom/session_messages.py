@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext
 from types import MappingProxyType
 from typing import Any
 
@@ -111,7 +110,7 @@ class SessionMessages(KeptChat):
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Add messages to the session and remember them, all together."""
-        with self._lock, nullcontext() if self._is_read else waiting_at_most(ANSWER_WAITS_S):
+        with self._lock, waiting_at_most(ANSWER_WAITS_S):
             self._read()  # if the store does not tell it, it fails below as well
             at = self._bank, self.scope, self.session, self.window
             entries = said_anew(*at, [self._received(entry) for entry in entries_of(messages, self._by_user)])

@@ -771,6 +771,25 @@ def test_an_answer_does_not_wait_for_a_locked_file(tmp_path: Path, write: Any, o
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("on_error", ["warn", "raise"])
+def test_an_answer_with_citations_waits_no_longer_for_a_locked_file(tmp_path: Path, on_error: Any) -> None:
+    with MemoryBank.open(tmp_path / "m.db", citations=True) as bank:
+        bank.remember(ANN, [("user", "I moved to Ghent.")], session="monday", close=True)
+        memory = SecomMemory(scope=ANN, session="now", bank=bank, citations=True, on_error=on_error)
+        memory.put(user("Where do I live?"))
+        memory.get()
+        with closing(sqlite3.connect(tmp_path / "m.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            began = time.monotonic()
+            with pytest.warns(DegradedWarning, match="the citations of the answer were not taken in"):
+                memory.put(bot("In Ghent [1]."))
+            assert time.monotonic() - began < 1.8
+            other.execute("COMMIT")
+        assert memory.flush(10)
+        assert stored(bank) == [("user", "Where do I live?"), ("assistant", "In Ghent.")]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("write", ["inline", "background"])
 def test_four_sessions_have_a_summary_events_and_topics(tmp_path: Path, write: str) -> None:
     with MemoryBank.open(tmp_path / "m.db", summaries=True, timelines=True, topics=True) as bank:
