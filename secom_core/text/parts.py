@@ -19,7 +19,7 @@ _KEPT: Final = 1_000_000
 _LONGEST: Final = 300
 """How many characters the head of a table has at most that is shown again."""
 
-_RULE: Final = regex(r"[ \t]*\|?[ \t]*:?-[-: |\t]*$", re.M)
+_RULE: Final = regex(r"[ \t]*(?:\|[ \t]*)?:?-[-: |\t]*$", re.M)
 """The line below the head of a table."""
 
 

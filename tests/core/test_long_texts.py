@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import pairwise
@@ -349,6 +350,13 @@ def test_nothing_is_added_to_what_has_no_fence_or_head_or_shows_it(
     text: str, words: tuple[str, ...], shown: list[str]
 ) -> None:
     assert shown_of(text, *words) == shown
+
+
+def test_blanks_below_a_row_take_no_time_that_grows_with_their_square() -> None:
+    text = f"| a | b |\n{' ' * 20_000}\n{PROSE * 9}"
+    began = time.thread_time()
+    assert shown_of(text, "The", "island.") == [f"{CUT} {PROSE.strip()} {CUT}"]
+    assert time.thread_time() - began < 1
 
 
 @given(TEXTS, st.sets(st.integers(0, 12), min_size=1))
