@@ -246,8 +246,8 @@ class MemoryBank(Looking):
 
     def close_session(self, scope: Sequence[str], session: str) -> None:
         """End a session, which settles its last segment. A later message opens the session again."""
-        scope = check_scope(scope)
         check_name(session)
+        scope = self._inside.current(check_scope(scope))
         row = self._store.close_session(scope, session)
         if row is not None:
             self._inside.deriving.after_write(scope, row.id, turns=0, ended=[session])
@@ -263,7 +263,8 @@ class MemoryBank(Looking):
         Returns:
             The sessions that ended, by scope and name.
         """
-        return self._inside.deriving.end_idle(check_moment("now", now, self.timezone), self._parts.silence)
+        moment = check_moment("now", now, self.timezone)
+        return self._inside.deriving.end_idle(moment, self._parts.silence, self._inside.current)
 
     @measured("derive")
     def derive(
@@ -280,7 +281,7 @@ class MemoryBank(Looking):
         Returns:
             How many times a layer processed a session that had ended; 0 for named sessions.
         """
-        scope = check_scope(scope)
+        scope = self._inside.current(check_scope(scope))
         if session is None:
             return self._inside.deriving.missing(scope)
         self._inside.deriving.named(scope, [session] if isinstance(session, str) else session, turns, ended=ended)
@@ -288,7 +289,7 @@ class MemoryBank(Looking):
 
     def rebuild(self, scope: Sequence[str]) -> None:
         """Make everything derived again from the stored turns, with the parts that the bank has now."""
-        self._inside.deriving.rebuild(check_scope(scope))
+        self._inside.deriving.rebuild(self._inside.current(check_scope(scope)))
 
     def check(self, scope: Sequence[str] | None = None, *, repair: bool = False) -> tuple[Finding, ...]:
         """List the errors in data that was derived from the turns, in one scope or in all; ``repair`` repairs them.

@@ -150,7 +150,7 @@ class Capabilities:
             )
         from ..changes.reading import changes_of
 
-        return changes_of(self._inside.deriving.store, check_scope(scope))
+        return changes_of(self._inside.deriving.store, self._inside.current(check_scope(scope)))
 
     @property
     def storage(self) -> Storage:

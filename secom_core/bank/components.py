@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import WeakSet
 
-from ..conversation import Scope
+from ..conversation import Scope, check_scope
 from ..derived.cutting import TAIL
 from ..derived.segmenters import ScopeSegmenters
 from ..derived.segments import Derivation
@@ -201,6 +201,7 @@ class Components:
             redact=self.redacted,
             counter=self._parts.token_counter,
             max_scopes=size,
+            current=lambda scope: self.current(check_scope(scope)),
         )
 
     def _new_index(self) -> ScopeIndex:

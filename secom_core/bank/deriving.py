@@ -162,13 +162,18 @@ class Deriving:
                 f"{type(error).__name__}: {error}"
             )
 
-    def end_idle(self, now: datetime, idle: timedelta | None) -> list[tuple[Scope, str]]:
-        """End the sessions that rest at a moment for longer than ``idle``, and make what is made of them; which."""
+    def end_idle(
+        self, now: datetime, idle: timedelta | None, current: Callable[[Scope], Scope]
+    ) -> list[tuple[Scope, str]]:
+        """End the sessions that rest at a moment for longer than ``idle``, and make what is made of them; which.
+
+        What has expired is forgotten before (``current``), and no model reads it.
+        """
         done: list[tuple[Scope, str]] = []
         if idle is None:
             return done
         for scope in self.store.resting_scopes(now, idle):
-            ended = self.store.end_resting(scope, now, idle)
+            ended = self.store.end_resting(current(scope), now, idle)
             last = self.store.session_named(scope, ended[-1]) if ended else None
             if last is not None:
                 self.after_write(scope, last.id, turns=0, ended=ended, whole=True)

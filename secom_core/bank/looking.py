@@ -104,7 +104,7 @@ class Looking(Capabilities):
             check_ids("turn_ids", turn_ids)
         store = self._inside.deriving.store
         earlier = check_moment("before", before, self.timezone) if before is not None else None
-        row = store.scope(scope)
+        row = self._inside.lifetimes.row(scope)
         if row is None:
             return []
         doomed = store.matching_turns(row.id, session=session, turn_ids=turn_ids, before=earlier)

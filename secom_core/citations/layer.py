@@ -139,7 +139,7 @@ class CitationLayer(Layer):
             turn_id: only answers that were shown this turn.
             last: only the latest so many.
         """
-        row = self._store.scope(check_scope(scope))
+        row = self._store.scope(self.context.current(scope))
         return rows(self._store, row.id, turn=turn_id, last=last) if row is not None else []
 
     def updates(self, scope: Sequence[str]) -> int:

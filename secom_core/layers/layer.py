@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from sqlalchemy import Connection, Table
 
-from ..conversation import Message, Replacement, Scope, Turn
+from ..conversation import Message, Replacement, Scope, Turn, check_scope
 from ..derived.progress import drop_progress
 from ..errors import InvalidInput
 from ..memory import Hit, Memory, Section
@@ -39,10 +39,8 @@ class ClosedSession:
         row: its row as read before ``turns``; `secom_core.derived.progress.claim` wants it back.
         turns: its turns that hold, verbatim, in order: without those that were corrected or taken back by hand.
         memories: its memories; they cover the turns.
-        taken: how many of its messages the layer has taken in before; 0 where it is new, where the session lost
-            turns, and after a rebuild: then what the layer made from it is to be made again.
-        guesses: how often the layer has had to guess of it because the language model gave no answer; 0 where there is
-            nothing to ask again. See `secom_core.derived.progress.claim`.
+        taken: how many of its messages the layer has taken in before; 0 where all is to be made, or made again.
+        guesses: how often the layer had to guess as the language model did not answer; 0 where nothing is to be asked.
         since: the index of the first turn with messages that the layer has not taken in; counted unless given.
     """
 
@@ -165,6 +163,7 @@ class LayerContext:
         redact: takes out of a text what must not be kept.
         counter: what token budgets are counted with.
         max_scopes: how many scopes are kept ready in memory; the least recently used is dropped first.
+        current: gives a scope after what of it has expired is forgotten.
     """
 
     store: SqlStore
@@ -175,6 +174,7 @@ class LayerContext:
     redact: Callable[[str], str]
     counter: TokenCounter
     max_scopes: int = 1000
+    current: Callable[[Sequence[str]], Scope] = check_scope
 
 
 class Layer:

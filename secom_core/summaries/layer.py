@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from sqlalchemy import Connection
 
-from ..conversation import Scope, Turn, check_scope
+from ..conversation import Scope, Turn
 from ..errors import BadReply, ContextTooLong
 from ..layers import ClosedSession, Layer, LayerContext, Listing, Request, register
 from ..llm.flow import run
@@ -92,7 +92,10 @@ class SummaryLayer(Layer):
 
     def versions(self, scope: Sequence[str]) -> tuple[Summary, ...]:
         """All versions of the running summary, the oldest first, each with the turns that it rests on."""
-        row = self._store.scope(check_scope(scope))
+        return self._versions(self.context.current(scope))
+
+    def _versions(self, scope: Scope) -> tuple[Summary, ...]:
+        row = self._store.scope(scope)
         if row is None:
             return ()
         now = state(self._store, row.id)
@@ -121,7 +124,7 @@ class SummaryLayer(Layer):
 
     def section(self, request: Request) -> Section | None:
         """The latest version's sentences, in at most half of the budget: those that cover most where not all fit."""
-        latest = self.latest(request.scope)
+        latest = next(iter(self._versions(request.scope)[-1:]), None)
         if latest is None:
             return None
         half = request.token_budget // 2 if request.token_budget is not None else None
@@ -167,7 +170,7 @@ class SummaryLayer(Layer):
         Warns:
             DegradedWarning: the language model failed; what it did not take in stays out.
         """
-        scope = check_scope(scope)
+        scope = self.context.current(scope)
         row = self._store.session_named(scope, session)
         turns = self._store.turns(row) if row is not None and not row.closed else []
         place = next((place for place, turn in enumerate(turns, start=1) if turn.id == through), 0)

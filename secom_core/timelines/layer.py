@@ -117,7 +117,9 @@ class TimelineLayer(DraftLayer[EventIndex]):
         leaning = leant_on(query, said)
         vector = self._derivation.query_vector(query, leaning)
         whole = "\n".join([query, *(text for text, _ in leaning)])
-        found = self._found(scope, whole, vector, k=k or self.options.hits, n=n or self.options.per_hit, seed=seed)
+        found = self._found(
+            self.context.current(scope), whole, vector, k=k or self.options.hits, n=n or self.options.per_hit, seed=seed
+        )
         if refined:
             found = self._refined(found, query, said)
         section = timeline_section(LAYER, found, token_budget, 1.0, self.context.counter)
@@ -150,12 +152,12 @@ class TimelineLayer(DraftLayer[EventIndex]):
 
     def events(self, scope: Sequence[str]) -> list[Event]:
         """All events of the scope, oldest first."""
-        with self._state(scope) as state:
+        with self._state(self.context.current(scope)) as state:
             return state.graph.events()
 
     def links(self, scope: Sequence[str]) -> list[Link]:
         """All links between the scope's events, by the order of the later event."""
-        with self._state(scope) as state:
+        with self._state(self.context.current(scope)) as state:
             return state.graph.links()
 
     # -- the seam of layers ---------------------------------------------------------------------------------------

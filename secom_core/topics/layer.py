@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 from sqlalchemy import Connection
 
 from ..context.packing import PackTopics
-from ..conversation import Scope, check_scope
+from ..conversation import Scope
 from ..derived.progress import pending
 from ..drafts.extraction import Draft
 from ..drafts.layer import DraftLayer
@@ -67,7 +67,7 @@ class TopicLayer(DraftLayer[ScopeTopics]):
 
     def all(self, scope: Sequence[str], *, speaker: str | None = None) -> list[Topic]:
         """The topics of the scope's closed sessions, those of one speaker where given, the oldest first."""
-        with self._state(scope) as state:
+        with self._state(self.context.current(scope)) as state:
             topics = state.topics
             return [topics.topic(each) for each in sorted(topics.latest) if speaker in (None, topics.speaker(each))]
 
@@ -80,7 +80,7 @@ class TopicLayer(DraftLayer[ScopeTopics]):
         Raises:
             InvalidInput: there is no such topic, or nothing was merged into it.
         """
-        row = self._store.scope(check_scope(scope))
+        row = self._store.scope(scope := self.context.current(scope))
         undone = self._rows.undo(row.id, topic_id) if row is not None else None
         with self._state(scope) as state:
             if topic_id not in state.topics.latest:

@@ -301,6 +301,36 @@ def test_what_has_ended_is_gone_from_files_layers_and_stores_outside(tmp_path) -
     assert SECRET.lower().encode() not in raw
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda bank: bank.summaries.latest(ANN),
+        lambda bank: bank.topics.all(ANN),
+        lambda bank: bank.timelines.events(ANN),
+        lambda bank: bank.timelines.find(ANN, "violin"),
+        lambda bank: bank.would_forget(ANN, session="s"),
+        lambda bank: bank.changes(ANN),
+        lambda bank: bank.citations.log(ANN),
+        lambda bank: bank.derive(ANN),
+        lambda bank: bank.rebuild(ANN),
+        lambda bank: bank.close_session(ANN, "open"),
+        lambda bank: bank.end_idle_sessions(later(days=1)),
+    ],
+    ids=range(11),
+)
+def test_what_has_ended_goes_before_any_call_that_reads_its_scope(
+    tmp_path, call: Callable[[MemoryBank], object]
+) -> None:
+    layers = {"summaries": True, "timelines": True, "topics": True, "citations": True, "changes": True}
+    with MemoryBank.open(tmp_path / "bank.db", **layers) as bank:
+        bank.remember(ANN, said("I bought a violin at the harbour.", at=ago(days=2)), session="s", close=True)
+        bank.remember(ANN, said("The violin is in the attic.", at=now()), session="open")
+        bank.lifetimes.set(ANN, later(seconds=0.05))
+        time.sleep(0.1)
+        assert "violin" not in str(call(bank))
+        assert b"violin" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
+
+
 def test_ends_move_and_leave_with_their_scope(tmp_path) -> None:
     with MemoryBank.open(tmp_path / "a.db") as bank, MemoryBank.open(tmp_path / "b.db") as other:
         bank.remember(ANN, said("one", "two"), session="s", expires=later(days=1))
