@@ -7,7 +7,8 @@ from typing import Final
 
 from ..text.patterns import regex
 
-_TOKEN: Final = regex(r'"((?:[^"\\]|\\.)*)"\s*(:?)|[\[\]{}]', re.S)
+# A string that the beginning cuts off is one token too: each escaped quote in it would be looked at as the next string.
+_TOKEN: Final = regex(r'"((?:[^"\\]|\\.)*)(?:"\s*(:?)|\\?\Z)|[\[\]{}]', re.S)
 _DEEPEST: Final = 12
 
 

@@ -9,6 +9,7 @@ import random
 import resource
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
 from copy import deepcopy
@@ -364,3 +365,12 @@ def test_an_error_names_the_file_within_a_folder_or_an_archive(tmp_path: Path) -
     examples.write(tmp_path, {"export/a.json": whole, "export/b.json": whole[:-9]})
     with pytest.raises(InvalidTranscript, match=r"export.*b\.json: line 1: the file breaks off here"):
         list(read(tmp_path / "export"))
+
+
+def test_a_long_message_of_quotes_at_the_beginning_is_read_at_once(tmp_path):
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps([{"role": "user", "content": '{"a":1},' * 9_000 + "\\" * 9}]))
+    began = time.thread_time()
+    [session] = read(path)
+    assert time.thread_time() - began < 2
+    assert session.messages[0].text.startswith('{"a":1}')
