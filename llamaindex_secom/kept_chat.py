@@ -158,7 +158,7 @@ class KeptChat(SavedMessages):
         self._kept_turn = None if anew else self._kept_turn
         self._unkept = [*([] if anew else self._unkept), *entries]
         self._is_anew = anew or self._is_anew
-        if not self.unstored and (self._unkept or self._is_anew):
+        if self._is_read and not self.unstored and (self._unkept or self._is_anew):
             self._keep_unkept()
         self._stay_in_turn()
 

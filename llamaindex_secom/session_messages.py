@@ -175,7 +175,7 @@ class SessionMessages(KeptChat):
         """Begin a new session. What was remembered stays; `MemoryBank.forget` deletes it."""
         with self._lock:
             try:
-                if self._late is not None:
+                if self.is_waiting:
                     self._read()
                 self._store_unstored()
                 self._keep([])
@@ -201,7 +201,7 @@ class SessionMessages(KeptChat):
         """
         with self._lock:
             try:
-                if self._late is not None and (error := self._read()) is not None:
+                if self.is_waiting and (error := self._read()) is not None:
                     raise error
                 self._store_unstored()
             except FAILURES as error:

@@ -18,7 +18,7 @@ from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock,
 
 from llamaindex_secom import SecomMemory
 from llamaindex_secom.convert import text_of
-from secom_core import InvalidInput, MemoryBank, StoreError
+from secom_core import DegradedWarning, InvalidInput, MemoryBank, StoreError
 from secom_core.bank.records import Remembered
 from secom_core.chats import ChatRecord
 
@@ -479,6 +479,23 @@ def test_a_turn_that_is_forgotten_takes_the_results_of_its_tools_with_it(tmp_pat
     assert memory.get_all() == [SYSTEM, *LEFT[5:]] == memory_of(bank).get_all()
     bank.close()
     assert b"Drizzle" not in (tmp_path / "m.db").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("act", [SecomMemory.flush, SecomMemory.reset])
+def test_what_a_restored_memory_keeps_first_goes_with_its_turn(tmp_path: Path, bank: MemoryBank, act: Any) -> None:
+    memory = memory_of(bank)
+    memory.put(user("Does it rain in Ghent?"))
+    with closing(sqlite3.connect(tmp_path / "m.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.warns(DegradedWarning, match="kept with the next ones"):
+            memory.put_messages([CALL, RESULT])
+        other.execute("COMMIT")
+    act(SecomMemory.from_dict(memory.to_dict(), bank=bank))
+    (turn,) = bank.turns(ANN, "now")
+    assert [each.turn_id for each in bank.chats.read(ANN, "now")] == [turn.id] * 3
+    bank.forget(ANN, turn_ids=[turn.id])
+    assert memory_of(bank).get_all() == []
 
 
 @pytest.mark.parametrize("write", ["inline", "background"])
