@@ -19,6 +19,7 @@ from secom_core.conversation import Message, Scope, Turn, check_scope
 from secom_core.errors import StoreError, StoreLocked, StoreUnwritable
 from secom_core.processes import ForkLock
 from secom_core.stores.database import waiting_at_most
+from secom_core.stores.reasons import ConnectionLost
 
 from .agent_steps import UserHook, said_by_user
 from .chat_log import last_turn, next_name, records
@@ -275,7 +276,7 @@ class SessionMessages(KeptChat):
         except FAILURES as error:
             if not isinstance(error, StoreLocked):
                 self._failed("messages are kept and stored with the next ones", error)
-            if isinstance(error, StoreUnwritable):
+            if isinstance(error, (StoreUnwritable, ConnectionLost)):
                 keep_meanwhile(self._bank, self.scope, [waiting])
         self.unstored = [*self.unstored, waiting]
         return [str(message.id) for message in new], False

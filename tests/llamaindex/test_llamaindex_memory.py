@@ -703,6 +703,30 @@ async def test_a_history_that_is_set_while_another_program_has_the_tables_is_sto
         assert [text for _, text in stored(bank)] == texts([*KNOWN[:3], bot("Great."), user("Really?")])
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::secom_core.DegradedWarning")
+@pytest.mark.parametrize("write", ["inline", "background"])
+def test_what_is_said_while_the_server_is_away_is_written_though_its_memory_is_gone(
+    postgres: Any, postgres_url: str, write: Any
+) -> None:
+    with MemoryBank.open(postgres_url) as bank:
+        SecomMemory(scope=ANN, session="now", bank=bank).set(KNOWN)
+        postgres.stop_now()
+        try:
+            memory = SecomMemory(scope=ANN, session="now", bank=bank, write=write)
+            memory.put(user("What is my name?"))
+            assert texts(memory.get()) == ["What is my name?"]
+            memory.put(bot("Ann."))
+            del memory
+        finally:
+            postgres.start_again()
+        deadline = time.monotonic() + 20
+        while len(stored(bank)) < 6 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert [text for _, text in stored(bank)] == [*texts(KNOWN), "What is my name?", "Ann."]
+        assert texts(SecomMemory(scope=ANN, session="now", bank=bank).get_all()) == [text for _, text in stored(bank)]
+
+
 # -- threads and loops
 
 
