@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeVar
 
@@ -42,15 +43,19 @@ class KeptChat(SavedMessages):
             self._read()
             return self.window
 
-    def _read(self) -> Exception | None:
-        """Read the chat where that has not been done yet; returns why it is not known, if the store does not tell."""
+    def _read(self, within: float = ANSWER_WAITS_S) -> Exception | None:
+        """Read the chat where that has not been done yet; returns why it is not known, if the store does not tell.
+
+        Args:
+            within: how many seconds to wait for a locked store.
+        """
         if self._is_read:
             return None
         try:
             if self._late is not None:
-                with waiting_for_a_lock(shared_writer(self._bank), self.scope):
+                with waiting_for_a_lock(shared_writer(self._bank), self.scope, within):
                     self._store_unstored()
-            with waiting_at_most(ANSWER_WAITS_S):
+            with waiting_at_most(within):
                 chat = self._whole_chat()
         except FAILURES as error:
             return error
@@ -126,6 +131,23 @@ class KeptChat(SavedMessages):
         turns = store_all(self._target, self.scope, self.unstored)
         for entry in (*self.window, *self._unkept):
             entry.turn = turns.get(entry.turn or "", entry.turn)
+
+    def _settle(self, within: float = math.inf) -> None:
+        """Store and keep all that waits, also a history that was handed over while the chat was not known.
+
+        Args:
+            within: how many seconds to wait for the chat where the store is locked.
+
+        Raises:
+            StoreError: the store failed, or is locked for longer.
+        """
+        self._store_unstored()
+        if self._late is not None:
+            shared_writer(self._bank).flush(ANSWER_WAITS_S)  # it waits behind what was said before
+        if self.is_waiting and (error := self._read(within)) is not None:
+            raise error
+        self._store_unstored()
+        self._keep([])
 
     # -- the chat beside the turns --------------------------------------------------------------------------------
 

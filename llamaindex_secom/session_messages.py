@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -176,16 +177,14 @@ class SessionMessages(KeptChat):
         """Begin a new session. What was remembered stays; `MemoryBank.forget` deletes it."""
         with self._lock:
             try:
-                if self.is_waiting:
-                    self._read()
-                self._store_unstored()
-                self._keep([])
+                self._settle()
                 names = self._bank.sessions(self.scope)
                 if self.session in names:
                     self._target.close_session(self.scope, self.session)
                     self.session = next_name(self.session, names)
             except FAILURES as error:
-                self._failed("the session is left open", error)
+                lost = ", and the history that was handed over meanwhile is not stored" if self._late is not None else ""
+                self._failed(f"the session is left open{lost}", error)
                 self.session = uuid.uuid4().hex
             self.window, self._unkept, self._kept_turn, self._is_whole = [], [], None, True
             self._is_read, self._late = True, None
@@ -202,13 +201,10 @@ class SessionMessages(KeptChat):
         """
         with self._lock:
             try:
-                if self.is_waiting and (error := self._read()) is not None:
-                    raise error
-                self._store_unstored()
+                self._settle(math.inf if timeout is None else timeout)
             except FAILURES as error:
                 self._failed("messages are kept and stored with the next ones", error)
                 return False
-            self._keep([])
         return self._writer is None or self._writer.flush(timeout)
 
     async def aflush(self, timeout: float | None = None) -> bool:

@@ -727,6 +727,26 @@ def test_what_is_said_while_the_server_is_away_is_written_though_its_memory_is_g
         assert texts(SecomMemory(scope=ANN, session="now", bank=bank).get_all()) == [text for _, text in stored(bank)]
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::secom_core.DegradedWarning")
+@pytest.mark.parametrize("act", [SecomMemory.flush, SecomMemory.reset])
+@pytest.mark.parametrize("puts", [0, 1])
+def test_flush_and_reset_wait_for_tables_that_another_program_has_and_store_the_history_that_was_set(
+    postgres: Any, postgres_url: str, act: Any, puts: int
+) -> None:
+    said = [*KNOWN[:2], user("I play the viola."), bot("Oh."), *[user("Really?")] * puts]
+    with MemoryBank.open(postgres_url) as bank:
+        memory = SecomMemory(scope=ANN, session="now", bank=bank)
+        memory.set(KNOWN)
+        with postgres.tables_taken(postgres_url, seconds=4):
+            memory.set(said[:4])
+            for message in said[4:]:
+                memory.put(message)
+            assert act(memory) is not False
+        assert texts(SecomMemory(scope=ANN, session="now", bank=bank).get_all()) == texts(said)
+        assert sorted(text for _, text in stored(bank)) == sorted(texts(said))
+
+
 # -- threads and loops
 
 
