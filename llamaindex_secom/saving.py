@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from llama_index.core.bridge.pydantic import (
@@ -27,6 +27,8 @@ from .unstored import Unstored
 from .window import WindowEntry, is_answered
 
 _FIELDS: Final = TypeAdapter[Any](dict[str, Any])
+_LATE: Final = "late"
+"""The key of a history that was handed over while the chat was not known, and of what was put after it."""
 
 
 class SavedMessages(BaseMemory):
@@ -51,8 +53,10 @@ class SavedMessages(BaseMemory):
             saved = Saved.of(self).model_dump(mode="json")
             self._saved_as = self._saved_as or self._id
             unstored = [each.model_dump(mode="json") for each in self.unstored]
-            unkept = [{**dumped(entry), "turn": entry.turn, "name": entry.name} for entry in self._unkept]
-            held = self._bank.chats.redacted({"unstored": unstored, "window": unkept})
+            held: dict[str, Any] = {"unstored": unstored, "window": _saved(self._unkept)}
+            if self._late is not None:
+                held |= {_LATE: [_saved(entries) for entries in self._late]}
+            held = self._bank.chats.redacted(held)
             return {**handler(self), **held, SAVED: saved, "class_name": self.class_name()}
 
     @model_validator(mode="wrap")
@@ -120,7 +124,7 @@ class SavedMessages(BaseMemory):
                 argument that cannot be saved is missing; the message says what to do.
             StoreError: the file cannot be opened.
         """
-        settings = {name: value for name, value in data.items() if name not in (SAVED, "class_name")}
+        settings = {name: value for name, value in data.items() if name not in (SAVED, _LATE, "class_name")}
         if SAVED not in data:
             return cls(**{**settings, **kwargs})
         saved = Saved.model_validate(data[SAVED])
@@ -134,8 +138,11 @@ class SavedMessages(BaseMemory):
             kwargs["bank"] = opened
         memory = cls(**{**settings, "window": [], "store_path": None, **kwargs})
         memory._saved_as = saved.memory
-        memory._unkept = [WindowEntry(**each) for each in settings.get("window", [])]
+        memory._unkept = _entries(settings.get("window", []))
         memory.window = [*memory._unkept]
+        if _LATE in data:
+            history, put = map(_entries, data[_LATE])
+            memory._late, memory.window = (history, put), [*history, *put]
         return memory
 
     def _stay_in_turn(self) -> None:
@@ -171,3 +178,11 @@ class SavedMessages(BaseMemory):
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
         """The memory itself, as with a file: workflows copy their state wherever a step edits it."""
         return self
+
+
+def _saved(entries: Iterable[WindowEntry]) -> list[dict[str, Any]]:
+    return [{**dumped(entry), "turn": entry.turn, "name": entry.name} for entry in entries]
+
+
+def _entries(saved: Iterable[Mapping[str, Any]]) -> list[WindowEntry]:
+    return [WindowEntry(**each) for each in saved]

@@ -183,7 +183,7 @@ class SessionMessages(KeptChat):
                     self._target.close_session(self.scope, self.session)
                     self.session = next_name(self.session, names)
             except FAILURES as error:
-                lost = ", and the history that was handed over meanwhile is not stored" if self._late is not None else ""
+                lost = ", and the history that was handed over meanwhile is not stored" if self._late else ""
                 self._failed(f"the session is left open{lost}", error)
                 self.session = uuid.uuid4().hex
             self.window, self._unkept, self._kept_turn, self._is_whole = [], [], None, True

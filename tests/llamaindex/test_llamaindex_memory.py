@@ -747,6 +747,27 @@ def test_flush_and_reset_wait_for_tables_that_another_program_has_and_store_the_
         assert sorted(text for _, text in stored(bank)) == sorted(texts(said))
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::secom_core.DegradedWarning")
+def test_a_memory_that_is_saved_while_another_program_has_the_tables_has_the_history_that_was_set(
+    postgres: Any, postgres_url: str
+) -> None:
+    said = [*KNOWN[:2], user("I play the viola."), bot("Oh."), user("Really?")]
+    with MemoryBank.open(postgres_url) as bank:
+        memory = SecomMemory(scope=ANN, session="now", bank=bank)
+        memory.set(KNOWN)
+        with postgres.tables_taken(postgres_url, seconds=20):
+            memory.set(said[:4])
+            memory.put(said[4])
+            saved = json.loads(json.dumps(memory.to_dict()))
+            again = SecomMemory.from_dict(saved, bank=bank)
+            assert texts(again.get_all()) == texts(said)
+        assert again.flush(20)
+        assert texts(SecomMemory(scope=ANN, session="now", bank=bank).get_all()) == texts(said)
+        assert sorted(text for _, text in stored(bank)) == sorted(texts(said))
+        assert "late" not in again.to_dict()
+
+
 # -- threads and loops
 
 
