@@ -143,7 +143,9 @@ class KeptChat(SavedMessages):
         """
         self._store_unstored()
         if self._late is not None:
-            shared_writer(self._bank).flush(ANSWER_WAITS_S)  # it waits behind what was said before
+            with waiting_at_most(within):
+                self._bank.turns(self.scope, self.session)
+            shared_writer(self._bank).flush(ANSWER_WAITS_S)  # the history waits behind what was said before
         if self.is_waiting and (error := self._read(within)) is not None:
             raise error
         self._store_unstored()

@@ -742,6 +742,7 @@ def test_flush_and_reset_wait_for_tables_that_another_program_has_and_store_the_
             memory.set(said[:4])
             for message in said[4:]:
                 memory.put(message)
+            SecomMemory(scope=ANN, session="other", bank=bank).put(user("It rains."))
             assert act(memory) is not False
         assert texts(SecomMemory(scope=ANN, session="now", bank=bank).get_all()) == texts(said)
         assert sorted(text for _, text in stored(bank)) == sorted(texts(said))
