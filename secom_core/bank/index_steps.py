@@ -28,7 +28,10 @@ _SMALL: Final = 500
 """How many turns a scope has at most of which all is made at once that is missing, whatever time it takes."""
 
 _EMBEDDED: Final = 128
-"""How many texts are embedded before it is seen whether there is time for more."""
+"""How many texts of a session are embedded before it is seen whether there is time for more."""
+
+_TOGETHER: Final = 32
+"""How many texts of short sessions are embedded together."""
 
 OF_ANOTHER_VERSION: Final = "was made by another version of the package and is made again"
 MISSING: Final = "is missing, or was damaged, and is made"
@@ -97,7 +100,7 @@ def filled(
     """
     left = [each for each in lacking(index) if each.session in sessions]
     of, done = sum(map(len, left)), 0
-    for runs in packed([run for each in left for run in each.runs(_EMBEDDED)], len, _EMBEDDED):
+    for runs in packed([run for each in left for run in each.runs(_EMBEDDED)], len, _TOGETHER):
         texts = [(sessions[run.session], text) for run in runs for text in run.texts(index)]
         vectors = derivation.vectors_of_sessions(texts, epoch=epoch)
         if vectors is None:

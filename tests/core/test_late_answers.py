@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -13,10 +14,12 @@ from mood_layer import MoodLayer
 
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.conversation import Message
+from secom_core.layers import register, unregister
 from secom_core.protocols import Segmenter
 from secom_core.segmenters import LexicalSegmenter, ZeroShotSegmenter
 from secom_core.testing import ScriptedEmbedder, ScriptedModel
 
+unregister("moods")  # importing it made it known to every test
 ANN = ("acme", "ann")
 MAY = datetime(2024, 5, 3, 12, tzinfo=timezone.utc)
 pytestmark = pytest.mark.usefixtures("each_store")
@@ -128,6 +131,15 @@ def test_an_answer_to_a_turn_that_has_settled_is_in_its_memory(
         assert [key.count(assam.text) for key in made] == [1] + [0] * (len(made) - 1)
 
 
+@pytest.fixture
+def moods() -> Iterator[None]:
+    """The layer is known while a test runs, and to no other test."""
+    register(MoodLayer)
+    yield
+    unregister("moods")
+
+
+@pytest.mark.usefixtures("moods")
 def test_layers_take_in_an_answer_to_what_they_have_taken_in(tmp_path: Path) -> None:
     tea, dogs, assam, years = SAID
     tea = replace(tea, text="I moved to Ghent in May and sleep badly. Which tea keeps me awake?")

@@ -48,6 +48,7 @@ def _small_blocks_and_steps() -> Iterator[None]:
         patch.object(kept_index, "_WORTH", 1),
         patch.object(index_steps, "_STEP_S", 0),
         patch.object(index_steps, "_SMALL", 0),
+        patch.object(index_steps, "_TOGETHER", 1),
     ):
         yield
 
