@@ -274,9 +274,9 @@ class Derivation:
         [mixed] = unit_rows(np.average(made, axis=0, weights=weights)[None], 1)
         return np.asarray(mixed)
 
-    def vectors(self, session_id: int, texts: Sequence[str], *, afresh: bool = False) -> Vectors | None:
+    def vectors(self, session_id: int, texts: Sequence[str]) -> Vectors | None:
         """Vectors of the texts of one session; see `vectors_of_sessions`."""
-        return self.vectors_of_sessions([(session_id, text) for text in texts], afresh=afresh)
+        return self.vectors_of_sessions([(session_id, text) for text in texts])
 
     def epoch(self, scope: Scope) -> int | None:
         """Another one where something of the scope was forgotten meanwhile; nothing where no vectors are made."""
