@@ -199,6 +199,8 @@ class SessionMessages(KeptChat):
         Returns:
             Whether everything is stored and made. What is not is made by the next recall.
         """
+        if (keeper := shared_writer(self._bank)).keeps(self.scope):
+            keeper.flush(timeout)  # what is kept beside the turns waits behind what was said before
         with self._lock:
             try:
                 self._settle(math.inf if timeout is None else timeout)

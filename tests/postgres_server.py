@@ -113,7 +113,9 @@ class PostgresServer:
         return name
 
     @contextmanager
-    def tables_taken(self, url: str, tables: str = "messages, sessions, scopes", *, seconds: int = 5) -> Iterator[None]:
+    def tables_taken(
+        self, url: str, tables: str = "messages, sessions, scopes", *, seconds: int = 60
+    ) -> Iterator[None]:
         """Another program has a bank's tables to itself, as VACUUM FULL does, for so many seconds at most."""
         engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"), poolclass=NullPool)
         other = engine.connect()

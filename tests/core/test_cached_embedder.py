@@ -91,7 +91,7 @@ def test_known_texts_are_served_while_others_are_made():
         def embed(self, texts: Sequence[str]) -> Vectors:
             if "slow" in texts:
                 begun.set()
-                assert go_on.wait(5)
+                assert go_on.wait(120)
             return super().embed(texts)
 
     cached = CachedEmbedder(Slow(8))

@@ -11,7 +11,7 @@ from secom_core.processes import FairLock
 
 
 def eventually(holds: Callable[[], bool]) -> None:
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.001)

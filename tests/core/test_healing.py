@@ -364,7 +364,7 @@ def test_a_bank_that_is_closed_waits_for_one_session_of_many_that_a_writer_takes
     class Held(Sometimes):
         def complete(self, prompt: Prompt) -> str:
             begun.set()
-            assert go_on.wait(30)
+            assert go_on.wait(120)
             return super().complete(prompt)
 
     begun, go_on, model = Event(), Event(), Held()
@@ -477,7 +477,7 @@ def test_two_writers_make_the_topics_of_a_session_once_when_the_model_is_back(tm
             held.execute("BEGIN IMMEDIATE")
             for thread in threads:
                 thread.start()
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + 60
             while not all(each.requests for each in models) and time.monotonic() < deadline:
                 time.sleep(0.01)
             time.sleep(0.3)

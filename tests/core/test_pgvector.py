@@ -170,7 +170,7 @@ def test_while_the_table_of_vectors_is_taken_a_recall_for_an_answer_searches_by_
             began = time.monotonic()
             with waiting_at_most(0.2), pytest.warns(DegradedWarning, match="lock timeout"):
                 assert "Ghent" in bank.recall(ANN, "Where is Ghent?").text
-            assert time.monotonic() - began < 3
+            assert time.monotonic() - began < 20
 
 
 @pytest.mark.slow

@@ -342,7 +342,7 @@ def test_a_late_write_does_not_bring_a_forgotten_scope_back(bank: MemoryBank, de
 
     def slow(documents: object) -> None:
         begun.set()
-        assert go.wait(10)
+        assert go.wait(120)
         upsert(documents)  # type: ignore[arg-type]
 
     dense.upsert = slow  # type: ignore[method-assign, assignment]

@@ -115,7 +115,7 @@ def test_where_many_sessions_wait_several_turns_of_each_are_derived_at_once(
                 writer.remember(("acme", f"user-{user}"), told, session="s")
             # A session that waits alone is derived before its next turn comes.
             time.sleep(0.1)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while len(writer) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert not len(writer), "a session waits so long at most, however many others do"
@@ -126,7 +126,7 @@ def test_where_many_sessions_wait_several_turns_of_each_are_derived_at_once(
 def test_it_derives_by_itself_once_a_session_is_quiet(bank: MemoryBank) -> None:
     with BackgroundWriter(bank, debounce=0.05) as writer:
         writer.remember(ANN, said("I moved to Ghent."), session="s")
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while len(writer) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert memories(bank) == 1
@@ -144,7 +144,7 @@ def test_what_a_user_said_is_derived_with_its_answer(bank: MemoryBank, monkeypat
         writer.remember(ANN, [Message("And who are you?", "user")], session="unanswered")
         time.sleep(0.6)
         assert derived == ["over", "answered"]
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while len(writer) and time.monotonic() < deadline:
             time.sleep(0.02)
     assert derived == ["over", "answered", "unanswered"]
@@ -246,7 +246,7 @@ def test_a_store_that_fails_is_logged_without_words_and_nothing_is_lost(
 
 def test_flush_gives_up_in_time(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = threading.Event()
-    monkeypatch.setattr(bank, "derive", lambda *args, **more: gate.wait(20))
+    monkeypatch.setattr(bank, "derive", lambda *args, **more: gate.wait(120))
     with BackgroundWriter(bank, debounce=0) as writer:
         writer.remember(ANN, said("I moved to Ghent."), session="s")
         assert not writer.flush(timeout=0.1)
@@ -271,7 +271,7 @@ def test_the_thread_outlives_what_fails_in_it(
         # Both wait before the first one is derived, and nobody asks again.
         for session in ("one", "two"):
             writer.remember(ANN, said("I moved to Ghent."), session=session)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not memories(bank) and time.monotonic() < deadline:
             time.sleep(0.02)
         assert memories(bank) == 1
@@ -301,7 +301,7 @@ def test_without_a_thread_nothing_is_waited_for_and_nothing_lost(
 
 def test_close_says_what_is_left(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = threading.Event()
-    monkeypatch.setattr(bank, "derive", lambda *args, **more: gate.wait(20))
+    monkeypatch.setattr(bank, "derive", lambda *args, **more: gate.wait(120))
     writer = BackgroundWriter(bank, debounce=0)
     for session in ("one", "two"):
         writer.remember(ANN, said("I moved to Ghent."), session=session)
@@ -320,7 +320,7 @@ def test_closing_tells_why_it_waits(
     derive = bank.derive
 
     def slow(scope: tuple[str, ...], session: str, **more: Any) -> int:
-        gate.wait(20)
+        gate.wait(120)
         return derive(scope, session, **more)
 
     monkeypatch.setattr(bank, "derive", slow)
@@ -328,7 +328,7 @@ def test_closing_tells_why_it_waits(
     writer.remember(ANN, said("I moved to Ghent."), session="s")
     closing = threading.Thread(target=writer.close)
     closing.start()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while "closing waits" not in caplog.text and time.monotonic() < until:
         time.sleep(0.01)
     assert closing.is_alive()

@@ -163,7 +163,7 @@ def test_an_answer_that_comes_after_all_joins_it(bank: MemoryBank) -> None:
     def wait(text: str) -> None:
         if text.startswith(LENA):
             begun.set()
-            goes_on.wait(10)
+            goes_on.wait(120)
 
     agent = agent_of(bank, Model(wait=wait))
     run = threading.Thread(target=agent.invoke, args=(said_to(LENA), of("monday")))

@@ -278,7 +278,7 @@ async def test_an_answer_does_not_wait_for_tables_that_another_program_has(
             again = [*exchange(TALK[0]), *exchange(TALK[1])] if given_again else []
             await block.aput([*again, *exchange(TALK[2])], session_id="monday")
             assert await block.aget([user(QUERY)], session_id="monday") == ""
-            assert time.monotonic() - began < 3.5
+            assert time.monotonic() - began < 20
         assert await block.aflush(10)
         assert stored(bank) == [words for text in TALK[:3] for words in (text, "I see.")]
 
@@ -296,7 +296,7 @@ async def test_what_waited_for_a_lock_is_flushed_and_once_forgotten_it_is_not_st
         if what == "flushed":
             assert await block.aflush(10)
         ends.join()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while bank.health().unwritten and time.monotonic() < deadline:
         await asyncio.sleep(0.02)
     assert stored(bank) == [TALK[0], "I see."]

@@ -35,7 +35,7 @@ async def test_scopes_are_ready_before_anybody_asks(tmp_path: Path) -> None:
     filled(tmp_path / "memory.db")
     memory = ServedMemory(MemoryBank.open(tmp_path / "memory.db"), [ALICE, BOB])
     memory.start()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while loaded(memory) < 2 and time.monotonic() < until:
         await asyncio.sleep(0.02)
     assert loaded(memory) == 2
