@@ -236,7 +236,7 @@ class MemoryBank(Looking):
         new = [stamped(redacted_message(message, self._parts.redact), moment, self.timezone) for message in given]
         if self._parts.denoiser is not None and not later:
             self._inside.scopes.caught_up(scope)
-        done = self._store.append(scope, name, new, close=close, idle=self._parts.silence, also=also, answers=answers)
+        done = self._inside.append(scope, name, new, close=close, also=also, answers=answers)
         self._inside.spending.came(done.turns)
         ended = done.ended if not close else (*done.ended, name)
         if not later:

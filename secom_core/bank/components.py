@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, TypeVar
 from weakref import WeakSet
 
-from ..conversation import Scope, check_scope
+from ..conversation import Message, Scope, check_scope
 from ..derived.cutting import TAIL
 from ..derived.segmenters import ScopeSegmenters
 from ..derived.segments import Derivation
@@ -19,8 +19,10 @@ from ..layers import LayerContext, tables_of_others
 from ..memory import Memory
 from ..protocols import Statistics, VectorStore
 from ..ranking import ScopeIndex
+from ..stores.late_answers import JoinsSettled
 from ..stores.latest import LatestTurns
-from ..stores.sql import SqlStore
+from ..stores.rows import Appended
+from ..stores.sql import Also, SqlStore
 from ..telemetry import Operations
 from .corrections import Corrections
 from .deriving import Deriving
@@ -138,6 +140,29 @@ class Components:
         from .forgetting import Forgetting
 
         return Forgetting(self._store, self.derivation, self.vector_store, self.scopes)
+
+    def append(
+        self,
+        scope: Scope,
+        session: str,
+        new: Sequence[Message],
+        *,
+        close: bool,
+        also: Sequence[Also],
+        answers: str | None,
+    ) -> Appended:
+        """As `SqlStore.append`; where messages join a turn that has settled, the index stays without it meanwhile."""
+        append = partial(self._store.append, scope, session, new, close=close, idle=self._parts.silence, also=also)
+        try:
+            return append(answers=answers, ask=True)
+        except JoinsSettled as joins:
+            row, grows = self._store.scope(scope), joins.session
+            turns = {grows.id: self._store.turns(grows, joins.start)}
+            index = self.scopes.take_out(scope, row, turns) if row is not None else None
+            done = append(answers=answers, index=index)
+            if row is not None:
+                self.scopes.forgotten(scope, row, turns, 1)
+            return done
 
     def forget(self, scope: Scope, session: str | None, turn_ids: Sequence[str] | None, before: datetime | None) -> int:
         """Delete the turns that meet every condition given, and what is held of them; how many there were."""

@@ -372,10 +372,10 @@ class ScopeCache:
         last_turn, settled = loaded.known(row.id)
         # What another writer adds between these reads has no memory yet; the next call sees it.
         end = memories[-1].turns[-1].index if memories else -1
-        # The last turn may have had a reply since, but not once it had settled: it keeps the memory that it is in.
-        new = [turn for turn in turns if max(last_turn, settled) <= turn.index <= end]
-        # Mostly the last turn has had none.
-        grown = [turn for turn in new if not loaded.index.indexes.table.holds(turn)]
+        # A turn may have had a reply since, but not once it had settled: it keeps the memory that it is in.
+        new = [turn for turn in turns if settled <= turn.index <= end]
+        # Mostly none has had any.
+        grown = loaded.index.indexes.table.not_held(new)
         # What is in the index without vectors gets them all together.
         of_turns, of_keys = self._vectors_of(row, grown, memories) if not loaded.awaits_vectors else (None, None)
         loaded.lacks_vectors |= self._vectors and bool(new) and of_keys is None and not loaded.awaits_vectors

@@ -100,13 +100,16 @@ class PassageTable(WholeColumns):
             raise KeyError(f"row {row} is empty")
         return found
 
-    def holds(self, turn: Turn) -> bool:
-        """Whether it has the turn just as it is."""
-        rows = self.turn_rows.get(turn.id)
-        if not rows:
-            return False
+    def not_held(self, turns: Sequence[Turn]) -> list[Turn]:
+        """Those of the turns that it does not have just as they are."""
+        rows = {turn.id: known[-1] for turn in turns if (known := self.turn_rows.get(turn.id))}
+        self.read(rows.values())
+        return [turn for turn in turns if turn.id not in rows or not self._is_last(rows[turn.id], turn)]
+
+    def _is_last(self, row: int, turn: Turn) -> bool:
+        """Whether the row is the last one of the turn as it is."""
         # One that came from disk is read as it is now: its rows may not reach to its end.
-        last, end = self.passage(rows[-1]), (len(turn.messages) - 1, len(turn.messages[-1].text))
+        last, end = self.passage(row), (len(turn.messages) - 1, len(turn.messages[-1].text))
         return (last.place, last.stop) == end and last.turn == turn
 
     def turns_saying(self, words: Iterable[int]) -> list[Turn]:

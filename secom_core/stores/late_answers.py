@@ -8,6 +8,7 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, delete, func, select
 
 from .derived import new_epoch
+from .index_blocks import WithoutThem
 from .rows import SessionRow
 from .schema import layer_progress, memories, messages
 
@@ -24,21 +25,43 @@ _MEMORY_OF: Final = select(func.max(memories.c.start)).where(
 )
 
 
-def grown(connection: Connection, session: SessionRow, turn: int) -> SessionRow:
+class JoinsSettled(Exception):
+    """Nothing was written: a message joins a turn that has settled.
+
+    Args:
+        session: the session.
+        start: the first turn of the memory that the turn is in; what is indexed from it on is made again.
+    """
+
+    def __init__(self, session: SessionRow, start: int) -> None:
+        super().__init__(f"a message joins a turn of {session.name!r} that has settled")
+        self.session, self.start = session, start
+
+
+def grown(
+    connection: Connection, session: SessionRow, turn: int, index: WithoutThem | None = None, *, ask: bool = False
+) -> SessionRow:
     """The session, to which messages come from this turn on, with what is to be made again of it.
 
-    Where the turn is not the last one, indexes read it again, and so do the layers that have taken it in. Where it has
-    settled, its memory may change again, with those after it.
+    Where the turn is not the last one, the layers that have taken it in do so again. Where it has settled, its memory
+    may change again, with those after it, and indexes are read afresh; they look at each that has not.
 
     Args:
         connection: a transaction that writes, in which the messages are not written yet.
         session: the session as it was.
         turn: the first turn that gets messages.
+        index: what of the scope's index may stay where the turn has settled; nothing of it does unless given.
+        ask: raise where it has settled.
+
+    Raises:
+        JoinsSettled: the turn has settled.
     """
-    if turn < max(session.settled, session.turns - 1):
-        new_epoch(connection, session.scope_id)
     if turn < session.turns - 1:
         connection.execute(_TAKEN_IN, {"session": session.id, "turn": turn})
     if turn >= session.settled:
         return session
-    return replace(session, settled=connection.scalar(_MEMORY_OF, {"session": session.id, "turn": turn}) or 0)
+    start = connection.scalar(_MEMORY_OF, {"session": session.id, "turn": turn}) or 0
+    if ask:
+        raise JoinsSettled(session, start)
+    new_epoch(connection, session.scope_id, index)
+    return replace(session, settled=start)

@@ -72,6 +72,8 @@ class SqlStore(DerivedRows):
         idle: timedelta | None = None,
         also: Sequence[Also] = (),
         answers: str | None = None,
+        index: WithoutThem | None = None,
+        ask: bool = False,
     ) -> Appended:
         """Commit messages, in order. Those whose id and words are known already are passed over.
 
@@ -85,9 +87,13 @@ class SqlStore(DerivedRows):
             idle: how long a silence ends a session; unless given, none ends by itself.
             also: what else writes in the transaction, given the connection, the session and what was touched.
             answers: the id of the turn that replies at the beginning join; the last one where the session lacks it.
+            index: what of the scope's index may stay where messages join a turn that has settled; nothing of it does
+                unless given.
+            ask: raise where messages join a turn that has settled.
 
         Raises:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
+            JoinsSettled: ``ask`` is given, and a turn has settled; nothing is written.
         """
         ended: list[SessionRow] = []
         with self.transaction(scope=scope) as connection:
@@ -105,7 +111,7 @@ class SqlStore(DerivedRows):
                 ended = ending(connection, row, rows[0]["at_us"], idle) if idle is not None else []
                 end(connection, [each for each in ended if each.id != row.id])
                 before = row.messages if row.id in {each.id for each in ended} else row.ended
-                row = grown(connection, row, rows[0]["turn"])
+                row = grown(connection, row, rows[0]["turn"], index, ask=ask)
                 run(connection, _ADD_MESSAGES, *rows)
                 touch(
                     connection,

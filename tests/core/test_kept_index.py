@@ -551,6 +551,31 @@ def test_what_is_forgotten_costs_no_other_session_a_look(started: bool, tmp_path
         assert answers(bank) == anew(bank)
 
 
+@pytest.mark.parametrize("settled", [False, True])
+@pytest.mark.parametrize("started", [False, True], ids=["warm", "after a start"])
+def test_an_answer_that_comes_late_costs_no_other_turn_a_look(started: bool, settled: bool, tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank, MemoryBank.open(tmp_path / "memory.db") as other:
+        filled(bank, 40)
+        for name in ("first", "second"):
+            bank.remember(SCOPE, [Message(f"The {name} question.", id=name)], session="late", at=AT)
+        if settled:
+            bank.close_session(SCOPE, "late")
+        for each in (bank, other):
+            each.recall(SCOPE, "bardan")
+        if started:
+            bank._inside.scopes.drop(SCOPE)
+        analysed: list[str] = []
+        terms = bm25.terms
+        with patch.object(bm25, "terms", side_effect=lambda text, **how: analysed.append(text) or terms(text, **how)):
+            late = Message("Kapibara, of course.", "assistant")
+            bank.remember(SCOPE, [late], session="late", at=AT + timedelta(minutes=1), answers="first")
+            for each in (bank, other):
+                assert late.text in each.recall(SCOPE, "kapibara", token_budget=400).text
+        assert {text for text in analysed if "question" not in text} <= {"kapibara", late.text}
+        assert not bank.check(SCOPE)
+        assert answers(other) == answers(bank) == anew(bank)
+
+
 @pytest.mark.slow
 def test_what_is_forgotten_elsewhere_meanwhile_is_not_shown(tmp_path: Path) -> None:
     with MemoryBank.open(tmp_path / "memory.db") as bank:

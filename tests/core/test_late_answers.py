@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dense_stores import DictionaryStore
+from embedders import HashingEmbedder
 from mood_layer import MoodLayer
 
 from secom_core.bank import BackgroundWriter, MemoryBank
@@ -71,6 +73,20 @@ def test_an_answer_stands_with_its_question(
         after = recalled(bank)
     with MemoryBank.open(tmp_path / "late.db", **parts) as bank:
         assert recalled(bank) == after
+
+
+@pytest.mark.parametrize("close", [False, True])
+def test_a_vector_store_outside_follows_an_answer_that_comes_late(tmp_path: Path, close: bool) -> None:
+    tea, dogs, assam, _ = SAID
+    with MemoryBank.open(tmp_path / "late.db", vector_store=DictionaryStore(HashingEmbedder(64))) as bank:
+        bank.remember(ANN, [tea, dogs], session="s1", close=close)
+        recalled(bank)
+        bank.remember(ANN, [assam], session="s1", answers="tea")
+        late = recalled(bank)
+        assert bank.check(ANN) == ()
+    with MemoryBank.open(tmp_path / "in-order.db", vector_store=DictionaryStore(HashingEmbedder(64))) as bank:
+        bank.remember(ANN, [tea, assam, dogs], session="s1")
+        assert recalled(bank) == late
 
 
 def test_what_follows_an_answer_begins_a_turn_of_its_own(tmp_path: Path) -> None:
