@@ -57,8 +57,13 @@ def _without_ids(text: str) -> str:
 
 
 def shortened(text: str) -> str:
-    """The text, or of a long one its beginning and its end."""
+    """The text, or of a long one its beginning and its end, in whole lines unless these are long."""
     if len(text) <= LONGEST:
         return text
     # What a file or a list is about stands at its beginning, what came of a command at its end.
-    return f"{text[: LONGEST // 2]}…{text[-LONGEST // 2 :]}"
+    first, last = text[: LONGEST // 2], text[-LONGEST // 2 :]
+    # Two halves of lines would read as one.
+    before, after = first.rfind("\n") + 1, last.find("\n")
+    first = first[:before] if before > len(first) // 2 else first
+    last = last[after:] if 0 <= after < len(last) // 2 else last
+    return f"{first}…{last}"

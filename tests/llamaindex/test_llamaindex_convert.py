@@ -159,6 +159,14 @@ def test_what_a_tool_of_mcp_found_is_not_remembered() -> None:
     assert not [each for each in ("violin", "Marta", "memory_id", "Quoted") if each in kept]
 
 
+def test_whole_lines_are_kept_of_a_long_result() -> None:
+    lines = [f"10:{minute:02} the pump of cellar {minute} gives {minute * 7} litres" for minute in range(60)]
+    chat = ChatMessage(role="tool", content="\n".join(lines), additional_kwargs={"tool_call_id": "1"})
+    first, last = to_message(chat, tools=True).text.split("\n…\n")
+    assert first.splitlines() == lines[:5]
+    assert last.splitlines() == lines[-5:]
+
+
 @pytest.mark.parametrize("gap", ["\n", " ", "\\n"], ids=["lines", "blanks", "lines in JSON"])
 def test_a_result_that_is_full_of_white_space_is_read_at_once(gap: str) -> None:
     page = f"Title{gap * 100_000}Footer"
