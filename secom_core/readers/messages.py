@@ -11,22 +11,13 @@ from typing import Any, Final
 from ..conversation import Message
 from ..errors import InvalidInput, InvalidTranscript, shorten
 from ..llm.quoting import spoken
+from ..text.names import ROLES
 from ..times import LONGEST_TIME, in_zone, iso_time, written_time, zone_or_utc
 from .fields import LONGEST_TEXT
 from .moments import read_moment
 
 MessageLike = Message | Mapping[str, Any] | tuple[str, str]
 """A message, a role/content dict, or a pair of role and text, such as ``("user", "Hello.")``."""
-
-ROLES: Final[Mapping[str, str]] = {
-    **{name: name for name in ("user", "assistant", "system", "tool")},
-    **dict.fromkeys(("human", "用户", "用戶", "使用者", "ユーザー", "사용자"), "user"),
-    **dict.fromkeys(("ai", "bot", "model", "助手", "助理", "アシスタント", "어시스턴트"), "assistant"),
-    "developer": "system",
-    "function": "tool",
-}
-"""The role that each name stands for in chat APIs, frameworks and transcripts; names in lower case."""
-
 
 TIMES: Final = ("at", "timestamp", "created_at", "createdAt", "sent_at", "datetime")
 """What a message's time may be called."""

@@ -11,10 +11,9 @@ from typing import Final
 
 from ..conversation import Message, Session, group_messages
 from ..errors import InvalidTranscript, shorten
-from ..text.names import ASIDES
+from ..text.names import ASIDES, ROLES
 from ..times import zone_or_utc
 from .fields import LONGEST_TEXT
-from .messages import ROLES
 from .moments import Moment, read_moment
 
 _STAMP: Final = r"(?:\d{4}-\d\d-\d\d[T ]+)?\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s*[ap]\.?m\.?)?(?:Z|[+-]\d\d:?\d\d)?"

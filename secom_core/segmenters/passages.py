@@ -18,6 +18,7 @@ from ..conversation import Message, Turn, group_messages
 from ..memory import check_partition
 from ..protocols import Segmenter, TokenCounter
 from ..text.captions import captions, is_captions
+from ..text.names import ROLES
 from ..text.passages import Span, blocks
 from ..text.terms import count_tokens
 from .filling import filled
@@ -41,7 +42,6 @@ _TIME: Final = re.compile(_CLOCK)
 _HEADING: Final = re.compile(r"#{1,6}\s.*")
 _TERMS: Final = 8
 """From how many labels on it tells that nearly none of them comes again."""
-_ROLES: Final = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "system": "system"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,21 @@ def _labels(text: str) -> list[re.Match[str]]:
     # beside the names, a title or a notice may come first.
     timed = 2 * sum(1 for label in found if _TIME.search(label[0])) > len(found)
     begins = bool(found) and (timed or not text[: found[0].start()].strip())
+    if begins and (chat := _of_roles(found)):
+        return chat
     is_transcript = begins and len(found) >= 2 and 3 * len(found) >= lines and not _are_keys(found)
     return found if is_transcript else []
+
+
+def _of_roles(labels: Sequence[re.Match[str]]) -> list[re.Match[str]]:
+    """The labels of a chat with an assistant, whose replies have many lines; what else they name are no speakers."""
+    named = [label for label in labels if _role(label["name"])]
+    times = Counter(_role(label["name"]) for label in named)
+    return named if {"user", "assistant"} <= times.keys() and max(times.values()) > 1 else []
+
+
+def _role(name: str) -> str:
+    return ROLES.get(name.strip().casefold(), "")
 
 
 def _are_keys(labels: Sequence[re.Match[str]]) -> bool:
@@ -155,7 +168,7 @@ def _utterances(text: str, labels: list[re.Match[str]]) -> list[Passage]:
 
 
 def _message(name: str, words: str) -> Message:
-    role = _ROLES.get(name.strip().casefold())
+    role = _role(name)
     return Message(words, role=role) if role else Message(words, role="", speaker=name.strip())
 
 

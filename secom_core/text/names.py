@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from .patterns import regex
+
+ROLES: Final[Mapping[str, str]] = {
+    **{name: name for name in ("user", "assistant", "system", "tool")},
+    **dict.fromkeys(("human", "用户", "用戶", "使用者", "ユーザー", "사용자"), "user"),
+    **dict.fromkeys(("ai", "bot", "model", "助手", "助理", "アシスタント", "어시스턴트"), "assistant"),
+    "developer": "system",
+    "function": "tool",
+}
+"""The role that each name stands for in chat APIs, frameworks and transcripts; names in lower case."""
 
 ASIDES: Final = frozenset(
     "note notes nb ps pps re fwd fyi edit update warning tip hint reminder todo example question answer q a http https "

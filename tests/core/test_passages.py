@@ -271,6 +271,19 @@ def test_the_turns_of_a_transcript_keep_their_code() -> None:
     ]
 
 
+def test_a_chat_with_long_replies_is_cut_between_its_exchanges() -> None:
+    reply = "Two ways:\n\nCost: low\n\n1. Boil it.\n2. Fry it.\n\n## Then\n\nNote: with salt.\n\nServe it.\n\n"
+    text = "".join(f"User: How do I cook {dish}?\n\nAssistant: {reply}" for dish in ("rice", "oats", "corn"))
+    exchanges = [f"User: How do I cook {dish}?\n\nAssistant: {reply}" for dish in ("rice", "oats", "corn")]
+    assert pieces(text) == exchanges
+    assert [text[a:b] for a, b in segment_spans(text, EachTurn(), limit=60)] == exchanges
+    named = text.replace("User:", "用户：").replace("Assistant:", "助手：")
+    assert [each.turn.messages[1].role for each in passages(named)] == ["assistant"] * 3
+    # One exchange at the beginning of a document is an example.
+    document = "User: Why?\nAssistant: So.\n\n" + "It is so. It stays so.\n\n" * 9
+    assert all(not each.turn.messages[0].role for each in passages(document))
+
+
 YAML = """kind: Deployment
 metadata:
   name: web

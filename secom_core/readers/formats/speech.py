@@ -16,10 +16,11 @@ from typing import Any, Final
 from ...conversation import Message, Session
 from ...errors import shorten
 from ...text.captions import is_bracketed
+from ...text.names import ROLES
 from ...times import counted_time
 from ..fields import list_field, number_of, text_field, text_of
 from ..files import Export, File
-from ..messages import ROLES, is_step, read_messages
+from ..messages import is_step, read_messages
 from ..reading import Reading, grouped
 from ..recordings import bracketed, messages_of, seconds_of, utterances
 

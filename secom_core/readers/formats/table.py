@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from ...conversation import Message, Session
 from ...errors import InvalidInput, InvalidTranscript, shorten
+from ...text.names import ROLES
 from ...text.patterns import regex
 from ..date_order import day_of, order_of
 from ..files import Export, File
-from ..messages import ROLES
 from ..moments import read_moment
 from ..reading import DateOrder, Reading, by_day, grouped, iso, seconds
 
