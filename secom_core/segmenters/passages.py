@@ -88,13 +88,15 @@ def segment_spans(
         Half-open ranges of characters that cover the text with no gap and no overlap; none where it is blank.
     """
     found = passages(text)
+    is_transcript = bool(found) and bool(found[0].turn.messages[0].label)
+    if found and limit is not None and not is_transcript and counter(text) <= limit:
+        return [(found[0].start, found[-1].stop)]  # the segments would be put together again
     segments = check_partition(segmenter.segment([passage.turn for passage in found]), len(found))
     places = _before_headings(text, found, [segment.start for segment in segments])
     runs = [found[start:stop] for start, stop in pairwise([*places, len(found)])]
     if limit is None or not runs:
         return [(run[0].start, run[-1].stop) for run in runs]
     begins = {run[0].start for run in runs}
-    is_transcript = bool(found[0].turn.messages[0].label)
     parts = [[(each.start, each.stop) for each in run] for run in (runs if is_transcript else [found])]
     return [span for part in parts for span in filled(text, part, begins, limit, counter)]
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from secom_core.conversation import Turn
+from secom_core.memory import Segment
 from secom_core.segmenters.fixed import EachTurn, FixedSize, WholeSession
 from secom_core.segmenters.lexical import LexicalSegmenter
 from secom_core.segmenters.passages import passages, segment_spans
@@ -235,6 +238,21 @@ def test_code_that_is_longer_than_the_limit_is_cut_between_its_lines() -> None:
     pieces = [text[a:b] for a, b in segment_spans(text, LexicalSegmenter(), limit=200, counter=len)]
     assert all(len(piece) <= 200 and piece.endswith("\n") for piece in pieces)
     assert len(pieces) <= 7
+
+
+def test_a_document_that_fits_is_not_segmented() -> None:
+    asked: list[int] = []
+
+    class Asked:
+        def segment(self, turns: Sequence[Turn]) -> list[Segment]:
+            asked.append(len(turns))
+            return EachTurn().segment(turns)
+
+    text = "One two. Three four.\n\nFive six.\n"
+    assert segment_spans(text, Asked(), limit=1000) == [(0, len(text))]
+    assert not asked  # a language model may be what segments
+    assert len(segment_spans(text, Asked())) == asked.pop() == 3
+    assert len(segment_spans("Ann: hello\nBob: fine\n", Asked(), limit=1000)) == asked.pop() == 2
 
 
 def test_a_document_is_cut_before_its_headings_and_fills_the_limit() -> None:
