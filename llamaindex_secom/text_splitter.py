@@ -34,7 +34,7 @@ from .models import as_chat_model, as_embedder, check_version, version_of
 from .pickling import check_pickled_whole
 
 _NAMESPACE: Final = uuid.UUID("9c1d5b0e-6a0f-5b7c-8f43-746f70696373")
-_SESSIONS: Final = ("session", "session_id")
+_SESSIONS: Final = ("session", "session_id", "conversation_id", "thread_id", "chat_id")
 _TALKING: Final = frozenset(
     {*(role.value for role in MessageRole), "human", "ai", "bot", "agent", "customer", "client", "support", ""}
 )
@@ -236,8 +236,9 @@ class SegmentNodeParser(_SegmentParser):
     """Parses conversations into one node for each segment.
 
     Documents that are one message each (``speaker`` in their metadata, or a ``role`` such as ``"user"`` or together
-    with a ``session``, and ``timestamp`` if known) are joined: neighbours of one session are cut into segments, and
-    each node holds the turns of a segment with their speakers. Its metadata are ``turn_ids`` (the ids of the documents)
+    with a ``session``, and ``timestamp`` if known) are joined: neighbours of one session (``session``, ``session_id``,
+    ``conversation_id``, ``thread_id`` or ``chat_id``; without any, all neighbours) are cut into segments, and each node
+    holds the turns of a segment with their speakers. Its metadata are ``turn_ids`` (the ids of the documents)
     and ``speakers`` as JSON, ``begin`` and ``end``, and what the documents have in common; its source is the first of
     them. Any other document is cut as `SegmentTextSplitter` does. An ``IngestionPipeline`` with a docstore deletes all
     of a segment if its first message was edited, and passes only that message on again: there, make one document of
@@ -347,7 +348,7 @@ def _is_turn(metadata: Mapping[str, Any]) -> bool:
 
 def _session(document: BaseNode) -> str:
     named = (document.metadata.get(key) for key in _SESSIONS)
-    return next((str(name) for name in named if name is not None), "")
+    return next((str(name) for name in named if name not in (None, "")), "")
 
 
 def _message(document: BaseNode) -> Message:

@@ -265,6 +265,24 @@ def test_sessions_are_cut_apart_and_other_documents_come_along() -> None:
     assert nodes[2].get_content() == "Prose. More prose."
 
 
+@pytest.mark.parametrize("key", ["session", "session_id", "conversation_id", "thread_id", "chat_id"])
+def test_conversations_of_several_users_are_no_one_conversation(key: str) -> None:
+    documents = [
+        Document(text=text, metadata={"role": role, "user_id": user, "session": "", key: f"{user}-1"})
+        for user, asked, said in (("ann", "My PIN is 4711.", "Noted."), ("bob", "Which PIN?", "Yours?"))
+        for role, text in (("user", asked), ("assistant", said))
+    ]
+    nodes = SegmentNodeParser(segmenter=WholeRun()).get_nodes_from_documents(documents)
+    assert [node.get_content() for node in nodes] == [
+        "user: My PIN is 4711.\nassistant: Noted.",
+        "user: Which PIN?\nassistant: Yours?",
+    ]
+    assert [(node.metadata["session"], node.metadata["user_id"]) for node in nodes] == [
+        ("ann-1", "ann"),
+        ("bob-1", "bob"),
+    ]
+
+
 class WholeRun:
     def segment(self, turns: Sequence[Turn]) -> list[Segment]:
         return [Segment(0, len(turns))] if turns else []
