@@ -33,9 +33,11 @@ _LABEL: Final = re.compile(
     # Before a name may stand a byte order mark, or a mark of the direction in which it is read.
     r"^[ \t\ufeff\u200e\u200f]*"
     rf"(?:[\[(][^\])\n]{{4,40}}[\])][ \t]*|{_DATED}|(?P<sent>\d\d?:\d\d:\d\d[ \t]+From[ \t]+))?"
-    r"(?P<box>\[)?(?P<name>[^\W\d_][^\n:：\[\](){}<>]{0,40}?)(?(box)\])(?(sent)(?:[ \t]+to[ \t]+[^\n:]{1,80})?)"
+    r"(?P<box>\[)?(?P<bold>\*\*)?(?P<name>[^\W\d_][^\n:：\[\](){}<>]{0,40}?)(?(box)\])"
+    r"(?(sent)(?:[ \t]+to[ \t]+[^\n:]{1,80})?)"
     # After it stands a colon, after the time or without one, or the time alone, with the words below.
-    rf"(?:[ \t]*(?:[\[(]{_CLOCK}[\])][ \t]*)?[:：](?:[ \t\r\xa0]|$|(?<=：))|(?:[ \t]{{2,}}|\t){_CLOCK}[ \t\r]*$)",
+    rf"(?:[ \t]*(?:[\[(]{_CLOCK}[\])][ \t]*)?(?(bold)(?:[:：]\*\*|\*\*[:：])|[:：])(?:[ \t\r\xa0]|$|(?<=：))"
+    rf"|(?:[ \t]{{2,}}|\t){_CLOCK}[ \t\r]*$)",
     re.M,
 )
 _TIME: Final = re.compile(_CLOCK)
@@ -115,13 +117,15 @@ def _before_headings(text: str, found: Sequence[Passage], begins: Sequence[int])
 def _labels(text: str) -> list[re.Match[str]]:
     """Where utterances begin; empty where the text is no transcript."""
     found = _outside_code(text, list(_LABEL.finditer(text)))
+    chat = _of_roles(found)
+    if chat and not text[: found[0].start()].strip():
+        return chat
+    found = [label for label in found if not label["bold"]]
     lines = sum(1 for line in text.splitlines() if line.strip())
     # A lone "Note:" in prose is no speaker: a transcript opens with a label and is made of them. Where times stand
     # beside the names, a title or a notice may come first.
     timed = 2 * sum(1 for label in found if _TIME.search(label[0])) > len(found)
     begins = bool(found) and (timed or not text[: found[0].start()].strip())
-    if begins and (chat := _of_roles(found)):
-        return chat
     is_transcript = begins and len(found) >= 2 and 3 * len(found) >= lines and not _are_keys(found)
     return found if is_transcript else []
 

@@ -295,8 +295,11 @@ def test_a_chat_with_long_replies_is_cut_between_its_exchanges() -> None:
     exchanges = [f"User: How do I cook {dish}?\n\nAssistant: {reply}" for dish in ("rice", "oats", "corn")]
     assert pieces(text) == exchanges
     assert [text[a:b] for a, b in segment_spans(text, EachTurn(), limit=60)] == exchanges
-    named = text.replace("User:", "用户：").replace("Assistant:", "助手：")
-    assert [each.turn.messages[1].role for each in passages(named)] == ["assistant"] * 3
+    for user, assistant in [("用户：", "助手："), ("**User:**", "**Assistant:**"), ("**Human**:", "**AI**:")]:
+        said = [each.turn.messages for each in passages(text.replace("User:", user).replace("Assistant:", assistant))]
+        assert [(asked.text, answer.role) for asked, answer in said] == [
+            (f"How do I cook {dish}?", "assistant") for dish in ("rice", "oats", "corn")
+        ]
     # One exchange at the beginning of a document is an example.
     document = "User: Why?\nAssistant: So.\n\n" + "It is so. It stays so.\n\n" * 9
     assert all(not each.turn.messages[0].role for each in passages(document))
