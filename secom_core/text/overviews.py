@@ -82,9 +82,10 @@ _ALL_SIGNS: Final = signs(
     "cosas|qué hemos|总结|概括|回顾|話題"
 )
 _SPOKEN: Final = r"(?:talked|talk|spoken|discussed|discuss|covered|cover|said|told|mentioned|chatted|asked|written)"
+_TO_DATE: Final = r"(?:so far|until now|up to now|to date)"
 _ALL: Final = wording(
     rf"""
-    everything (?:that )?{_OF_US} (?:\w+ ){{0,2}}{_SPOKEN}|{_OF_US}\b.{{0,40}}\b(?:so far|until now|up to now|to date)
+    everything (?:that )?{_OF_US} (?:\w+ ){{0,2}}{_SPOKEN}|{_OF_US}(?=\b.{{0,40}}\b{_TO_DATE}\b)
     (?:all|each|every)(?: of)? (?:the |our |my )?(?:\w+ )?(?:conversation|chat|session|discussion|topic|subject|talk)s?
     (?:what|which) (?:\w+ )?(?:topic|subject|thing)s? (?:did|have|had) (?:we|I)|over (?:time|the (?:weeks|months|years))
     (?:summari[sz]e|recap|summary of|overview of) (?:our|my|the) (?:conversations|chats|sessions|discussions|talks)
@@ -110,14 +111,15 @@ _ALL: Final = wording(
 )
 
 _LEAD: Final = wording(
-    r"""
+    rf"""
+    {_TO_DATE}
     (?:give|show|write|make|tell) me (?:an?|the) (?:\w+ )?(?:overview|summary|recap|list) of|list
     walk me through|in (?:the right |chronological )?order|one by one|in short
     gib mir (?:bitte )?eine[n]? (?:\w+ )?(?:überblick|übersicht|zusammenfassung) (?:über|von)
     haz(?:me)? un resumen de|fais-moi un résumé de|fammi un riassunto di|faça um resumo de
     """
 )
-"""How one asks for an overview of whatever comes next."""
+"""How one asks for an overview of whatever comes next, and until when."""
 
 
 def asks_of_all_sessions(query: str) -> bool:

@@ -75,6 +75,9 @@ OF_A_SUBJECT = """
     What did we talk about?
     What did we talk about last time?
     What have I told you so far about the wedding?
+    How much have I saved so far?
+    What have I cooked up to now?
+    How far have we swum to date?
     Is everything ready for Friday?
     Which topics are in the exam?
     Summarise all our conversations about the band.
