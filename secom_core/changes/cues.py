@@ -18,25 +18,25 @@ ENDED: Final = wording(
     (?:no|not) \w+ (?:any ?more|any longer)|\w+n't\b.{0,40}\b(?:any ?more|any longer)|no longer
     (?:I|we)(?:'m| am| are|'re) not \w+ any ?more
     (?:handed|put|turned) in my (?:notice|resignation)|resigned|packed (?:it )?in|dropped out|called (?:it )?off
-    (?:broke|split|broken) up|got rid of|(?:I|we)(?:'ve| have)? (?:just )?sold|off the table|shut down|scrapped
+    got rid of|(?:I|we)(?:'ve| have)? (?:just )?sold|off the table|shut down|scrapped
     (?:has|have|was|were|got|been) (?:discontinued|cancel+ed|scrapped|laid off|let go|closed)|passed away|died
     expired(?! \w)|expired (?:on|in|at|last|yesterday|today|this|a|and|so|but|already|now|before|after|while)
     expired (?:recently|early|(?:when|since|because) (?:I|we))
     (?:gekündigt|aufgegeben|abgemeldet|aufgehört|verkauft|gestorben|abgesagt|abgeschafft|abgelaufen)
-    (?:ausgelaufen|aufgelöst|weggefallen|eingestellt|hingeschmissen|losgeworden|getrennt)
+    (?:ausgelaufen|aufgelöst|weggefallen|eingestellt|hingeschmissen|losgeworden)
     ist (?:damit |nun |jetzt )?geschichte|fällt\b.{0,40}\bweg
     nicht mehr|kein\w* \w* ?mehr
     he dejado|hemos dejado|ya no|he cancelado|he abandonado|(?:he|hemos|ha) vendido|vendí|vendimos
     cancelé|renuncié|me di de baja|me he dado de baja|se acabó|caducó|ha caducado|(?:ha )?cerrado|dejé (?:de|el|la)
-    murió|ha muerto|rompimos|lo dejé
+    murió|ha muerto|lo dejé
     (?:j'ai|nous avons|on a|je l'ai|a été|ont été) (?:\w+ ){0,2}(?:résilié|annulé|arrêté|abandonné|vendu|quitté)e?s?
-    (?:j'ai|nous avons|on a|il a|elle a|a été) (?:\w+ ){0,2}(?:démissionné|supprimé|fermé|cessé|expiré|rompu)e?s?
+    (?:j'ai|nous avons|on a|il a|elle a|a été) (?:\w+ ){0,2}(?:démissionné|supprimé|fermé|cessé|expiré)e?s?
     (?:ne |n')\w+ (?:\w+ )?plus(?! (?:\w+ )?que\b)|désabonnée?s?|(?:donné|posé) ma démission|laissé tomber|c'est fini
-    (?:est|sont) (?:morte?s?|décédée?s?|périmée?s?|tombée? à l'eau)|séparée?s
+    (?:est|sont) (?:morte?s?|décédée?s?|périmée?s?|tombée? à l'eau)
     """,
     anywhere="""
-    不(?:再)?(?!忙|累|说|聊|早|晚|多|少|好|行|错|知|见|同|得|客|急|怕)(?=.{1,6}了(?:[，。,.]|$))|取消了|退了|分手|离婚|戒了|辞职|退订
-    (?:やめ|辞め|別れ)(?:ました|た)|なくなった|なくなりました|解約し|退会し|キャンセルし
+    不(?:再)?(?!忙|累|说|聊|早|晚|多|少|好|行|错|知|见|同|得|客|急|怕)(?=.{1,6}了(?:[，。,.]|$))|取消了|退了|戒了|辞职|退订
+    (?:やめ|辞め)(?:ました|た)|なくなった|なくなりました|解約し|退会し|キャンセルし
     그만뒀|그만두|이제.{0,12}안 |끊었
     """,
 )
@@ -197,20 +197,20 @@ PLANS: Final = wording(
     anywhere="目标|截止|计划|预算|目標|締め切り|予定|予算|목표|마감|계획|예산",
 )
 """What is meant to be, as a thing."""
-NEVER: Final = wording(
+DENIED: Final = wording(
     r"""
-    never|not once|n't ever
-    nie(?:mals)?|noch kein\w*
+    not|never|cannot|\w+n't|no more
+    nicht|kein\w*|nie(?:mals)?
     nunca|jamás
-    (?:ne |n').{1,20} jamais
+    (?:ne |n').{1,20} (?:pas|plus|jamais)
     """,
     anywhere="""
-    从来没|从没|从不
-    一度も|したことがない|したことはない
-    한 번도
+    不|没|别再|戒
+    ません|ない|なかっ|なく|やめ|一度も
+    안 |않|못|없|한 번도
     """,
 )
-"""What says that something never was."""
+"""What says that something is not, or never was."""
 PAST: Final = wording(
     r"""
     used to|back then|when I was|years? ago|as a (?:student|child|kid|teenager)|in my (?:youth|twenties)|in those days
@@ -227,24 +227,34 @@ PAST: Final = wording(
     """,
 )
 _KIN_LATIN: Final = r"""
-    (?:my|our|his|her|their) (?:sister|brother|mother|father|mum|mom|dad|son|daughter|wife|husband|partner|friend|boss)
-    (?:my|our|his|her|their) (?:parents|cousin|aunt|uncle|neighbou?r|room ?mate|colleague|grandma|grandpa|kids?|dog|cat)
-    (?:my|our|his|her|their) (?:grandmother|grandfather|boyfriend|girlfriend|fianc\w+|niece|nephew|family|team|mentor)
-    (?:mein|unser|sein|ihr)\w* (?:schwester|bruder|mutter|vater|sohn|tochter|frau|mann|eltern|freund\w*|nachbar\w*)
-    (?:mein|unser|sein|ihr)\w* (?:kolleg\w+|hund|katze|chefin|chef|oma|opa)
-    (?:mi|mis|su|sus|nuestr[oa]s?) (?:hermanas?|hermanos?|madre|padre|padres|hij[oa]s?|espos[oa]|vecin[oa]|amig[oa]s?)
-    (?:ma|mon|mes|notre|nos|sa|son|ses|leurs?) (?:soeurs?|sœurs?|frères?|mère|père|maman|papa|fils|filles?|femme|mari)
-    (?:ma|mon|mes|notre|nos|sa|son|ses|leurs?) (?:épou[sx]\w*|copains?|copines?|amie?s?|parents|cousine?s?|tante|oncle)
-    (?:ma|mon|mes|notre|nos|sa|son|ses|leurs?) (?:voisine?s?|colocs?|colocataires?|collègues?|grand-mère|grand-père)
-    (?:ma|mon|mes|notre|nos|sa|son|ses|leurs?) (?:mamie|papi|enfants?|chien|chat|patronn?e?|cheff?e?|neveu|nièce)
-    (?:mi|mis|su|sus) (?:perr[oa]|gat[oa]|jef[ea]|novi[oa]|abuel[oa]|compañer[oa])
+    (?:my|our|his|her|their) (?:\w+ )?(?:sister|brother|mother|father|mum|mom|dad|son|daughter|wife|husband)(?:-in-law)?
+    (?:my|our|his|her|their) (?:\w+ )?(?:partner|friend|boss|parents|cousin|aunt|uncle|neighbou?r|room ?mate|colleague)
+    (?:my|our|his|her|their) (?:\w+ )?(?:flatmate|kids?|dog|cat|grandmother|grandfather|grandma|grandpa|nephew|niece)
+    (?:my|our|his|her|their) (?:\w+ )?(?:grandson|granddaughter|boyfriend|girlfriend|fianc\w+|in-laws|twins?)
+    (?:my|our|his|her|their) (?:\w+ )?(?:family|team|mentor|step\w{3,})
+    mum|mom|dad|granny|grandma|grandpa|mama|papa|oma|opa|mamá|papá|maman|mamie|papi
+    (?:mein|unser|sein|ihr)\w* (?:\w+ )?(?:schwester|bruder|mutter|vater|sohn|tochter|frau|mann|eltern|freund\w*)
+    (?:mein|unser|sein|ihr)\w* (?:\w+ )?(?:nachbar\w*|kolleg\w+|hund|katze|chefin|chef|tante|onkel|cousine?|neffe)
+    (?:mein|unser|sein|ihr)\w* (?:\w+ )?(?:nichte|enkel\w*|mitbewohner\w*|großmutter|großvater|großeltern)
+    (?:mein|unser|sein|ihr)\w* (?:\w+ )?(?:schwieger\w+|schwager|schwägerin|verlobte\w*)
+    (?:mi|mis|su|sus|nuestr[oa]s?) (?:\w+ )?(?:hermanas?|hermanos?|madre|padre|padres|hij[oa]s?|espos[oa]|vecin[oa])
+    (?:mi|mis|su|sus|nuestr[oa]s?) (?:\w+ )?(?:amig[oa]s?|perr[oa]|gat[oa]|jef[ea]|novi[oa]|abuel[oa]|compañer[oa])
+    (?:mi|mis|su|sus|nuestr[oa]s?) (?:\w+ )?(?:suegr[oa]s?|cuñad[oa]s?|prim[oa]s?|tí[oa]s?|sobrin[oa]s?|niet[oa]s?)
+    (?:mi|su|nuestr[oa]) (?:marido|mujer)
+    (?:ma|mon|mes|notre|nos|sa|son|ses|leurs?) (?:\w+ )?(?:soeurs?|sœurs?|frères?|mère|père|fils|filles?|femme|mari)
+    (?:ma|mon|mes|notre|nos|sa|son|ses|leurs?) (?:\w+ )?(?:épou[sx]\w*|copains?|copines?|amie?s?|parents|cousine?s?)
+    (?:ma|mon|mes|notre|nos|sa|son|ses|leurs?) (?:\w+ )?(?:voisine?s?|colocs?|colocataires?|collègues?|tante|oncle)
+    (?:ma|mon|mes|notre|nos|sa|son|ses|leurs?) (?:\w+ )?(?:grand-(?:mère|père)|enfants?|chien|chat|neveu|nièce)
+    (?:ma|mon|mes|notre|nos|sa|son|ses|leurs?) (?:\w+ )?(?:patronn?e?|cheff?e?|(?:beau|belle)-\w+|fiancée?)
     """
 KIN: Final = wording(
     _KIN_LATIN,
     anywhere="""
-    (?:妈妈|爸爸|我爸|我妈|姐姐|妹妹|哥哥|弟弟|女儿|儿子|老公|老婆|同事|室友|朋友|邻居|父母)
-    (?:母|父|姉|妹|兄|弟|娘|息子|妻|夫|同僚|友達|両親)(?=[はがのもにと])
-    (?:어머니|아버지|언니|누나|동생|오빠|형|딸|아들|남편|아내|동료|친구|부모님)
+    (?:妈妈|爸爸|我爸|我妈|姐姐|妹妹|哥哥|弟弟|女儿|儿子|老公|老婆|同事|室友|[男女]?朋友|[男女]友|邻居|父母|闺蜜|同学)
+    (?:[表堂][哥姐弟妹]|我[哥姐弟妹]|爷爷|奶奶|外公|外婆|姥姥|姥爷|叔叔|阿姨|舅舅|舅妈|姑姑|婆婆|公公|岳父|岳母|嫂子)
+    (?:[祖義]?母|[祖義]?父|姉|妹|兄|弟|娘|息子|妻|夫|同僚|友達|両親|親友|友人|彼氏|彼女|いとこ|上司)(?=[はがのもにと])
+    (?:お母さん|お父さん|お姉さん|お兄さん|おばあちゃん|おじいちゃん|叔[父母]|伯[父母]|[甥姪孫])(?=[はがのもにと])
+    (?:어머니|아버지|엄마|아빠|언니|누나|동생|오빠|형|딸|아들|남편|아내|동료|[남여]자친구|친구|부모님|할머니|할아버지)
     """,
 )
 """Who else a statement may be about."""

@@ -151,8 +151,8 @@ def _kind(
     if pair is None or not differs:
         if "confirmed" in newer.cues and pair is not None:
             return "confirmed"
-        # What somebody never did cannot end.
-        may_end = not older.is_never and "ended" not in older.cues
+        # What somebody does not do, or never did, cannot end.
+        may_end = not older.is_denied and "ended" not in older.cues
         ends = may_end and "ended" in newer.cues and all(value.sort == "name" for value in newer.values)
         # "I sold my mugs at the market" ends no market.
         speaks_of_it = score >= _SHARE * _size(newer, frozenset())

@@ -20,10 +20,10 @@ from .cues import (
     ADDED,
     CHANGED,
     CONFIRMED,
+    DENIED,
     ENDED,
     KIN,
     MEASURED,
-    NEVER,
     NOW,
     OTHER,
     PAST,
@@ -45,7 +45,7 @@ _MOST, _NEAR = 60, 100
 """How many statements of a message are looked at; how many characters before a value, for what is said of it: a list
 may hold a thousand values."""
 _GIVEN: Final = (
-    r"(?:since|because|considering(?: that)?|given that|now that|seeing that|about (?:how|why)(?! to\b)"
+    r"(?:since|because(?! of\b)|considering(?: that)?|given that|now that|seeing that|about (?:how|why)(?! to\b)"
     r"|the fact that|weil|da(?= (?:ich|wir|es|der|die|das|mein))"
     r"|nachdem|ya que|porque|dado que|puesto que|puisque?|parce que?|vu que?|étant donné que?|sachant que?"
     r"|(?:(?:can|could|would) you )?(?:please )?(?:remind me|remember|note|keep in mind) that) "
@@ -125,7 +125,7 @@ class Statement:
         labels: things that a number tells apart, such as "room" and "12".
         is_repair: whether its sentence begins as one that takes back what was said just before.
         denied: the values that its sentence says are not, such as "Tuesday" in "on Thursday, not on Tuesday".
-        is_never: whether it tells what never was.
+        is_denied: whether it tells what is not, or never was.
         is_theirs: whether it speaks of others, as "their team" does, and not of the speaker.
     """
 
@@ -145,7 +145,7 @@ class Statement:
     labels: frozenset[tuple[str, str]] = frozenset()
     is_repair: bool = False
     denied: frozenset[str] = frozenset()
-    is_never: bool = False
+    is_denied: bool = False
     is_theirs: bool = False
 
     @property
@@ -255,7 +255,7 @@ def _of_sentence(
                 _labels(clause, held),
                 is_repair,
                 denied if own else frozenset(),
-                NEVER.search(clause) is not None,
+                DENIED.search(clause) is not None,
                 THEIRS.search(clause) is not None and not _MINE.search(clause),
             )
 
