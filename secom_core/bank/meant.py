@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..changes.bare import is_amount
+from ..changes.linking import UNITS
 from ..changes.statements import heads_of
 from ..changes.values import values_of
 from ..conversation import NO_PEOPLE, Turn
@@ -15,11 +16,13 @@ from ..errors import InvalidInput
 from ..memory import Hit
 from ..ranking.cores import leads
 from ..text.parts import line_spans
+from ..text.patterns import regex
 from ..text.speech import asks
 
 _REPEATED: Final = 8
 """In how many sentences of a reply at most what was corrected is repeated; beyond that, all of it rests on that."""
 _DAYS: Final = frozenset({"day", "weekday"})
+_NUMBER: Final = regex(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,24 @@ class _Told:
     def repeats(self, gone: _Told, new: Sequence[_Told]) -> bool:
         """Whether it tells a value of what was corrected; beside a name, it is to tell the same of it."""
         told = (self.values & gone.values).difference(*(each.values for each in new))
-        return any(sort != "name" for sort, _ in told) or bool(told and len(self.heads & gone.heads) > len(told))
+        if any(sort != "name" for sort, _ in told) or (told and len(self.heads & gone.heads) > len(told)):
+            return True
+        said = gone.numbers.keys() - frozenset[str]().union(*(each.numbers for each in new))
+        return any(_is_of_one_thing(gone.numbers[each], self.numbers[each]) for each in said & self.numbers.keys())
+
+    @property
+    def numbers(self) -> dict[str, str]:
+        """The numbers of its amounts, without their units, each with its sort."""
+        amounts = ((_NUMBER.match(value), sort) for sort, value in self.values if is_amount(sort))
+        return {number[0]: sort for number, sort in amounts if number is not None}
+
+
+def _is_of_one_thing(sort: str, repeated: str) -> bool:
+    """Whether an amount may repeat another of the same number: a unit is left out, or one of the two is money.
+
+    "100 mg" may repeat "losartan 100", and "100 steps" does not.
+    """
+    return "money" in (sort, repeated) or repeated == "#" or (sort == "#" and repeated[1:] in UNITS)
 
 
 def part_named(turn: Turn, words: str) -> MarkedSpan | None:

@@ -26,7 +26,7 @@ _PAIR: Final = 2
 _TITLE: Final = regex(
     r"^(?:dr|mrs?|ms|prof(?:essor)?|mme|herrn?|frau|doctora?|docteure?|madame|monsieur|der|die|das)\.? "
 )
-_UNITS: Final = frozenset(
+UNITS: Final = frozenset(
     "s ms sec second minut min hour kb mb gb tb px sekund stund segund hor heur mg mcg ml kg lb lbs "
     "old alt tall lang hoch km キロ 킬로 公斤 公里 岁 살이".split()
 )
@@ -108,7 +108,7 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
     if pair is not None and pair[0].value == pair[1].value and not pair[0].value.isascii() and "ended" in newer.cues:
         compared = frozenset()  # Katakana are names and words alike: what both name is what has ended.
     if pair is not None and measure_alike(*pair):
-        compared |= _UNITS
+        compared |= UNITS
     shared = sorted((older.heads.keys() & newer.heads.keys()) - compared)
     score = sum(weigh(head) * min(older.heads[head], newer.heads[head]) for head in shared)
     named = _named_old(older, newer)
@@ -215,7 +215,7 @@ def are_apart(older: Statement, newer: Statement, sort: str, share: float = 1.0)
     if one and other and not one & other:
         return True
     ours, theirs = (
-        {head for head, weight in one.heads.items() if weight == 1 and head not in other.heads} - _UNITS - _STATISTICS
+        {head for head, weight in one.heads.items() if weight == 1 and head not in other.heads} - UNITS - _STATISTICS
         for one, other in ((older, newer), (newer, older))
     )
     return bool(ours and theirs) and share <= _MOSTLY
@@ -225,7 +225,7 @@ def _share_a_unit_alone(
     older: Statement, newer: Statement, pair: tuple[Value, Value] | None, own: set[str], shared: set[str]
 ) -> bool:
     """Whether two statements have but a unit in common, or what is counted, where the later one names another thing."""
-    if own <= _UNITS:
+    if own <= UNITS:
         return pair is None or "confirmed" not in newer.cues or not is_same(pair[0].value, pair[1].value)
     unit = pair[0].sort[1:] if pair is not None and pair[0].sort.startswith("#") else ""
     is_counted = len(shared) == 1 and bool(unit) and all(unit.startswith(head) for head in shared)

@@ -117,7 +117,8 @@ def _percent(shown: str) -> str:
 
 def _number(shown: str) -> str:
     if (many := _MANY.fullmatch(shown)) is not None:
-        thousands = int(many[2] or 0) * (1_000 if many[3] else 1)
+        # "2万8" is 28,000.
+        thousands = int(many[2] or 0) * (1_000 if many[3] or len(many[2] or "") == 1 else 1)
         return f"{float(_plain_number(many[1])) * 10_000 + thousands:.10g}"
     number = _NUMBER.match(shown)
     return _plain_number(number[1]) + shown[number.end() :].strip() if number else ""

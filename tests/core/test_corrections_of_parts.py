@@ -85,6 +85,22 @@ def test_only_what_a_correction_is_about_is_replaced(bank: MemoryBank) -> None:
             "Mi perro se llama Max.",
             ["Mi perro se llama Rex."],
         ),
+        # A reply that repeats the amount with a unit that was left out, or without the one that was told.
+        (
+            "I'm a foreman from May. 3,900 before tax.",
+            "3,900 euros is a good salary! Put 390 aside.",
+            "I'm a foreman with 4,100 euros before tax.",
+            ["3,900 before tax.", "3,900 euros is a good salary!"],
+        ),
+        (
+            "I'm at losartan 100 now. My GP is Dr Ray.",
+            "100 mg is a usual dose. Walk 100 steps.",
+            "I'm at losartan 75 now.",
+            ["I'm at losartan 100 now.", "100 mg is a usual dose."],
+        ),
+        (f"I weigh 82 kilos. {CITY}", "82 is good.", "I weigh 80 kilos.", ["I weigh 82 kilos.", "82 is good."]),
+        (f"We have 3 cats. {RENT}", "Here are 3 tips.", "We have 4 cats.", ["We have 3 cats."]),
+        ("我的月薪2万8。我住在杭州。", "28000元不错。", "我的月薪是3万。", ["我的月薪2万8。", "28000元不错。"]),
         ("我每个月房租900块。我的狗叫贝洛。", "好的", "我的狗叫巴鲁。", ["我的狗叫贝洛。"]),
         ("家賃は月9万円です。犬の名前はポチです。", "はい", "犬の名前はコロです。", ["犬の名前はポチです。"]),
         (

@@ -35,6 +35,7 @@ def value_in(text: str) -> str:
         ("It is 15%.", "It is 15 percent."),
         ("It weighs 5.20 kg.", "Es wiegt 5,2 kg."),
         ("It has 1,200 pages.", "Es hat 1.200 Seiten."),
+        ("我有2万8。", "我有28000。"),
     ],
 )
 def test_the_same_in_another_notation_is_the_same(one: str, other: str) -> None:
