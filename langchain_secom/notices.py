@@ -13,6 +13,8 @@ _IN_PLACE_OF_AN_ANSWER: Final = re.compile(
     r"Model call limits exceeded: "
     r"|(Tool|'[^']+' tool) call limit reached: "
     r"|Model call failed after \d+ attempts? with "
+    r"|Agent stopped due to (max iterations|iteration limit or time limit)\.\Z"
+    r"|Sorry, need more steps to process this request\.\Z"
 )
 _IN_PLACE_OF_A_RESULT: Final = re.compile(
     r"Returning structured response: "

@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("langchain_classic", reason="needs the extra 'langchain'")
 pytest.importorskip("openai", reason="needs the extra 'openai'")
 
+from http_agent import HttpAgentModel
 from http_chat import HttpChatModel
 from langchain_classic.agents import AgentExecutor, create_react_agent
 from langchain_classic.chains import ConversationalRetrievalChain, ConversationChain, LLMChain
@@ -25,6 +26,7 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
+from langgraph.prebuilt import chat_agent_executor
 
 from langchain_secom import (
     LLMLinguaDenoiser,
@@ -33,10 +35,11 @@ from langchain_secom import (
     SegmentTextSplitter,
     create_search_memory_tool,
 )
+from langchain_secom.convert import to_messages
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message
 from secom_core.errors import InvalidScope
-from secom_core.testing import Fault, ScriptedServer
+from secom_core.testing import Answer, Fault, ScriptedServer, ToolCall
 
 SCOPE = ("acme", "ann")
 SCRIPT = ["Your dog is called Bello.", "I see."]
@@ -149,6 +152,31 @@ async def test_an_agent_executor_with_intermediate_steps(bank: MemoryBank, how: 
         assert len(answer["intermediate_steps"]) == 1
         assert "My dog is called Bello." in server.requests[0].text
     assert remembered(bank) == ["What kind of dog is Bello?", "Bello is a terrier."]
+
+
+@both_ways
+async def test_an_agent_that_reaches_its_limit_says_nothing(bank: MemoryBank, how: str) -> None:
+    @tool
+    def dog_register(name: str) -> str:
+        """Looks up a dog."""
+        return f"{name}: terrier"
+
+    template = "{history}\nTools: {tools} named {tool_names}.\nQuestion: {input}\nThought:{agent_scratchpad}"
+    asked = "What kind of dog is Bello?"
+    with ScriptedServer(["I look it up\nAction: dog_register\nAction Input: Bello"]) as server:
+        model = HttpChatModel(base_url=server.base_url)
+        agent = create_react_agent(model, [dog_register], PromptTemplate.from_template(template))
+        memory = memory_of(bank, input_key="input")
+        executor = classic(AgentExecutor, agent=agent, tools=[dog_register], memory=memory, max_iterations=1)
+        assert (await invoke(how, executor, {"input": asked}))["output"].startswith("Agent stopped")
+    assert remembered(bank) == [asked]
+
+    with ScriptedServer([Answer(tool_calls=(ToolCall("dog_register", {"name": "Bello"}, id="call"),))]) as server:
+        parts = {"model": HttpAgentModel(base_url=server.base_url), "tools": [dog_register]}
+        graph = classic(chat_agent_executor.create_react_agent, **parts).with_config(recursion_limit=2)
+        state = await invoke(how, graph, {"messages": [("user", asked)]})
+    assert state["messages"][-1].text.startswith("Sorry, need more steps")
+    assert [message.text for message in to_messages(state["messages"])] == [asked]
 
 
 @pytest.mark.slow
