@@ -82,6 +82,11 @@ def is_of_bank(document: Document) -> bool:
 def _places(document: Document) -> list[tuple[Scope, str]]:
     """The scope and session of each of its turns, as often as there are sessions."""
     metadata = document.metadata
+    if "layer" in metadata:
+        raise InvalidInput(
+            f"what the layer {metadata['layer']!r} adds is no memory and cannot become a hit: leave out the documents "
+            "with 'layer' in their metadata, or take the whole block, bank.recall(…, layers=…).text"
+        )
     if not is_of_bank(document):
         raise InvalidInput(f"only a document of SecomRetriever can become a hit, got one with metadata {metadata!r}")
     scope = check_scope(metadata["scope"])

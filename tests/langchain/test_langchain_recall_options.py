@@ -16,6 +16,7 @@ pytest.importorskip("langchain_classic", reason="needs the extra 'langchain'")
 pytest.importorskip("langchain.agents.middleware", reason="needs the extra 'langchain'")
 
 from langchain.agents import create_agent
+from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda
@@ -365,8 +366,10 @@ def test_the_documents_of_layers_say_where_they_are_from(bank: MemoryBank) -> No
     again = SecomRetriever(bank=bank, scope=ANN, layers=("timelines", "summaries"), order="time").invoke(QUESTION)
     assert (again[0].id, again[-1].id) == (first.id, last.id)
     assert len({document.id for document in documents}) == len(documents)
+    with pytest.raises(InvalidInput, match="what the layer 'summaries' adds is no memory and cannot become a hit"):
+        to_hits(documents, bank)
     with pytest.raises(InvalidInput, match="only a document of SecomRetriever can become a hit"):
-        to_hits([first], bank)
+        to_hits([Document("Opening hours", metadata={"source": "handbook"})], bank)
 
 
 def test_a_topic_is_a_document_with_its_summary_and_leads_back_to_all_its_turns() -> None:
