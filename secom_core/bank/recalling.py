@@ -125,9 +125,11 @@ class Recalling:
             if verdict is not None:
                 found = verdict.applied(_by_scope(searched, found))
             if options.only_relevant:
-                # Who searches for an item asks for it, whatever the words.
-                asks = asked.asks or scopes[0][0] == ITEMS
-                found = [[each for each in finds if asks and not is_faint(each)] for finds in found]
+                if scopes[0][0] == ITEMS:
+                    # Who searches for an item asks for it, whatever the words, and the nearest are wanted first.
+                    found = [[each for each in finds if each.kind != "standing"] for finds in found]
+                else:
+                    found = [[each for each in finds if asked.asks and not is_faint(each)] for finds in found]
             units = next((made for each in layers if (made := each.units(request, found[0])) is not None), None)
             if units is not None:
                 units = with_relevance_of(found[0], units, request, asks=asked.asks)

@@ -106,6 +106,16 @@ def test_items_that_say_the_same_are_all_found(bank: MemoryBank) -> None:
 
 
 @pytest.mark.parametrize("filtered", [False, True])
+def test_items_that_match_weakly_come_before_those_that_do_not_match(bank: MemoryBank, filtered: bool) -> None:
+    store = SecomStore(bank)
+    texts = [*["Bello sleeps all day."] * 5, *(f"Guest {number} likes tea." for number in range(200))]
+    store.batch([PutOp(ANN, str(place), {"text": text, "kind": "fact"}) for place, text in enumerate(texts)])
+    found = store.search(ANN, query="Which guest likes tea?", limit=202, filter={"kind": "fact"} if filtered else None)
+    assert all("tea" in item.value["text"] for item in found[:200])
+    assert [item.score is not None for item in found] == [True] * 200 + [False] * 2
+
+
+@pytest.mark.parametrize("filtered", [False, True])
 @pytest.mark.parametrize("embedder", [None, HashingEmbedder()])
 def test_a_greeting_is_searched_for_as_any_word_and_what_is_not_indexed_has_no_score(
     filtered: bool, embedder: HashingEmbedder | None
