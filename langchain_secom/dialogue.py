@@ -59,7 +59,7 @@ class Dialogue:
         Raises:
             InvalidInput: it is none of these.
         """
-        items = list(map(_coerced, value)) if isinstance(value, list) else [value]
+        items = list(map(coerced, value)) if isinstance(value, list) else [value]
         kinds = (str, HumanMessage) if isinstance(value, list) else (str, BaseMessage)
         place = next((place for place in reversed(range(len(items))) if isinstance(items[place], kinds)), None)
         if place is None:
@@ -109,7 +109,7 @@ class Dialogue:
         return _text(await query if inspect.isawaitable(query) else query)
 
 
-def _coerced(item: object) -> object:
+def coerced(item: object) -> object:
     """A message in one of LangChain's short forms, such as ``("human", "Hello.")``, as a message."""
     if not isinstance(item, (tuple, dict)):
         return item

@@ -20,7 +20,7 @@ from secom_core.memory import Recall, RecallOptions
 
 from .arguments import Hints, foreign
 from .convert import from_message, to_message, to_messages
-from .dialogue import Dialogue, QueryHook, said_in_session
+from .dialogue import Dialogue, QueryHook, coerced, said_in_session
 from .scopes import scope_of, session_of
 from .tracing import RecallRun
 
@@ -317,10 +317,10 @@ def _messages(value: Any, role: str) -> list[Message]:
 
 def _thread(value: Any, role: str) -> list[BaseMessage]:
     """An input or output as messages."""
-    if isinstance(value, list) and all(isinstance(each, BaseMessage) for each in value):
-        return value
-    if isinstance(value, BaseMessage):
-        return [value]
+    items = list(map(coerced, value)) if isinstance(value, list) else [value]
+    messages = [each for each in items if isinstance(each, BaseMessage)]
+    if len(messages) == len(items):
+        return messages
     if not isinstance(value, (str, list)):
         raise InvalidInput(f"expected text or messages to remember, got {value!r}")
     # Agents give the answer of some models as a list of content blocks.

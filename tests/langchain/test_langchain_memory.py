@@ -151,6 +151,16 @@ async def test_of_a_resent_history_only_the_new_part_is_saved(bank: MemoryBank, 
 
 
 @both_ways
+async def test_messages_in_short_forms_are_messages(bank: MemoryBank, how: str) -> None:
+    memory = memory_of(bank)
+    await save(how, memory, {"input": [("human", "My dog is Bello.")]}, {"response": "A fine name."})
+    asked = [("human", "My dog is Bello."), ("ai", "A fine name."), {"role": "user", "content": "How old is he?"}]
+    await save(how, memory, {"input": asked}, {"response": "Two."})
+    said = ["My dog is Bello.", "A fine name.", "How old is he?", "Two."]
+    assert words(bank) == list(zip(["user", "assistant"] * 2, said, strict=True))
+
+
+@both_ways
 async def test_an_answer_in_content_blocks_is_read(bank: MemoryBank, how: str) -> None:
     blocks = [{"type": "reasoning", "reasoning": "secret"}, {"type": "text", "text": "Barks.", "index": 0}]
     await save(how, memory_of(bank), {"input": "What does my dog do?"}, {"output": blocks})
