@@ -7,9 +7,11 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
 from secom_core.errors import InvalidInput, StoreError
+from secom_core.models.refusals import PROBE, sent, takes
 from secom_core.processes import ForkLock
 from secom_core.vector_stores.sync import store_errors
 from secom_core.vectors import VectorDocument
@@ -101,13 +103,26 @@ class LangChainVectorStore:
 
         Raises:
             StoreError: the store, or its embeddings, raised; the error is chained.
+
+        Warns:
+            DegradedWarning: its embeddings refuse texts; these are left out.
         """
         with self._lock, store_errors(self.name, "add"):
             there = self.existing([each.id for each in documents]) if self._can_look_up else set()
             new = [each for each in documents if each.id not in there]
-            made = [Document(each.text, id=each.id, metadata=_metadata(each)) for each in new]
-            if made:
-                self._store.add_documents(made, ids=[each.id for each in new])
+            if new:
+                self._add(new)
+
+    def _add(self, documents: Sequence[VectorDocument]) -> None:
+        texts = [each.text for each in documents]
+
+        def send(run: Sequence[tuple[int, str]]) -> list[str]:
+            ids = [documents[place].id for place, _ in run]
+            made = [Document(text, id=documents[at].id, metadata=_metadata(documents[at])) for at, text in run]
+            self._store.add_documents(made, ids=ids)
+            return ids
+
+        sent(self, f"the vector store {self.name!r}", send, lambda: _refuse(self._store.embeddings, texts), texts)
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete documents; unknown ids are passed over.
@@ -154,6 +169,13 @@ class LangChainVectorStore:
         if "FAISS" not in self._classes:
             return {}
         return {"fetch_k": max(k, int(self._store.index.ntotal))}  # type: ignore[attr-defined]
+
+
+def _refuse(embeddings: Embeddings | None, texts: list[str]) -> bool:
+    """Whether a store's embeddings answer, but do not take the texts; else it is the store that has failed."""
+    if embeddings is None:
+        return False
+    return takes(lambda: embeddings.embed_query(PROBE)) and not takes(lambda: embeddings.embed_documents(texts))
 
 
 def _metadata(document: VectorDocument) -> dict[str, str]:

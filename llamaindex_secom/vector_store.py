@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
+import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores import SimpleVectorStore
@@ -18,7 +19,7 @@ from llama_index.core.vector_stores.types import (
 )
 
 from secom_core.errors import InvalidInput, StoreError
-from secom_core.models.rows import model_rows
+from secom_core.models.refusals import vectors_of
 from secom_core.processes import ForkLock
 from secom_core.protocols import Embedder, Vectors
 from secom_core.vector_stores.sync import store_errors
@@ -76,8 +77,9 @@ class LlamaIndexVectorStore:
             ModelError: the embedding model failed.
         """
         texts = [each.text for each in documents]
-        vectors = model_rows(self._embedder.embed(texts), len(texts), self._embedder.name)
-        nodes = [_node(each, vector) for each, vector in zip(documents, vectors, strict=True)]
+        vectors = vectors_of(self._embedder, self._embedder.embed, texts)
+        # A vector of zeros is near to nothing, and some stores divide by its length.
+        nodes = [_node(each, vector) for each, vector in zip(documents, vectors, strict=True) if vector.any()]
         with self._lock, store_errors(self.name, "add"):
             present = self.existing([each.id for each in documents]) if self._has_lookup else set()
             new = [node for node in nodes if node.node_id not in present]
@@ -132,8 +134,7 @@ class LlamaIndexVectorStore:
 
     def _query_vector(self, query: str) -> Vectors:
         embed = getattr(self._embedder, "embed_queries", self._embedder.embed)
-        vector: Vectors = model_rows(embed([query]), 1, self._embedder.name)[0]
-        return vector
+        return np.asarray(vectors_of(self._embedder, embed, [query])[0])
 
     def _filters_for(self, scope: str) -> MetadataFilters:
         return MetadataFilters(filters=[MetadataFilter(key=_KEY, value=scope), *self._filters])

@@ -17,6 +17,9 @@ Vectors: TypeAlias = npt.NDArray[np.float32]
 """An array of shape ``(n, d)``, a row a text, each row of length 1, or of zeros where there is no direction."""
 
 
+_SCALED: Final = 1e-6
+"""How near to 1 the length of a row is that was scaled to it."""
+
 F = TypeVar("F", bound=np.floating[Any])
 _products: Final[Any] = getattr(np, "vecdot", partial(np.einsum, "ij,j->i"))  # numpy 1 has no `vecdot`
 
@@ -62,7 +65,9 @@ def unit_rows(rows: Sequence[Sequence[float]] | npt.NDArray[np.generic], count: 
         row, place = np.argwhere(~np.isfinite(vectors))[0].tolist()
         raise InvalidInput(f"number {place} of vector {row} is not finite: {shorten(float(vectors[row, place]))}")
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(norms > 0, norms, 1), np.float32)
+    # What has been scaled stays as it is, to the last bit.
+    scaled = (norms == 0) | (np.abs(norms - 1) < _SCALED)
+    return np.asarray(vectors / np.where(scaled, 1, norms), np.float32)
 
 
 Precision: TypeAlias = Literal["<f2", "<f4"]

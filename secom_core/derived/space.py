@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from ..errors import ModelError, attempted, warn_degraded
-from ..models.rows import model_rows
+from ..models.refusals import vectors_of
 from ..processes import ready_openmp
 from ..protocols import Embedder, QueryEmbedder, Vectors
 from ..stores.schema import dimensions_of, space_of
@@ -110,7 +110,7 @@ class EmbeddingSpace:
 
     def _rows(self, embed: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> Vectors:
         ready_openmp()
-        return model_rows(embed(texts), len(texts), self.model)
+        return vectors_of(self._embedder, embed, texts)
 
     def _settled(self, dimensions: int, text: str, *, by_text: bool) -> int:
         if self._store.has_vectors(self._named(dimensions)):

@@ -14,10 +14,11 @@ from ..text.patterns import regex
 _TOO_LONG: Final = regex(
     r"context[_ -]?(?:length|window|size|limit)|maximum context|exceeds? (?:the )?(?:available )?context"
     r"|prompt is too long|input is too long|input token count|too many (?:input )?tokens"
-    r"|reduce the length of the (?:messages|prompt|input)|input length and `?max_tokens",
+    r"|reduce the length of the (?:messages|prompt|input)|input length and `?max_tokens"
+    r"|maximum input length|must have less than \d+ tokens|too large to process|exceeds (?:the )?maximum length",
     re.IGNORECASE,
 )
-"""As OpenAI, vLLM, llama.cpp, Anthropic, Bedrock, Gemini, Cohere and Ollama say it."""
+"""As OpenAI, vLLM, llama.cpp, Anthropic, Bedrock, Gemini, Cohere, Ollama, Jina and TEI say it."""
 
 _LEAST: Final = 200  # tokens, below which no window is made, whatever a model says
 _room: WeakKeyDictionary[object, int] = WeakKeyDictionary()

@@ -1,4 +1,4 @@
-"""Models that let their callers wait for nothing: for a while nobody in the process asks them again."""
+"""Models and embedders that let callers wait for nothing: for a while nobody in the process asks them again."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ _NOTICED_S: Final = 1.0
 _TIMES: Final = 10
 """How many times as long as it was waited for it is left alone."""
 _LONGEST_S: Final = 600.0
+_MODEL: Final = (
+    "the language model",
+    "parts without a model take its place, and what they make for stored sessions is made again when it answers",
+)
+_EMBEDDER: Final = ("the embedder", "search is by words only, and vectors that are missing are made when it answers")
 
 
 @dataclass(slots=True)
@@ -51,8 +56,8 @@ def _why_paused(model: object) -> str:
     return ""
 
 
-def note_wait(model: object, seconds: float, error: Exception) -> None:
-    """Note that a caller of ``model`` has waited for so long, and got only an error."""
+def note_wait(model: object, seconds: float, error: Exception, *, embeds: bool = False) -> None:
+    """Note that a caller of ``model``, which may be an embedder, has waited for so long, and got only an error."""
     if seconds < _NOTICED_S:
         return
     with suppress(TypeError):
@@ -61,10 +66,10 @@ def note_wait(model: object, seconds: float, error: Exception) -> None:
         if waits.failures >= _FAILURES:
             pause = min(_TIMES * seconds, _LONGEST_S)
             again = datetime.now(timezone.utc) + timedelta(seconds=pause)
+            what, meanwhile = _EMBEDDER if embeds else _MODEL
             waits.why = (
-                f"the language model is not asked before {again:%H:%M:%S} UTC, as it has kept {waits.failures} callers "
-                f"in a row waiting, the last for {seconds:.0f} s; until then parts without a model take its place, and "
-                f"what they make for stored sessions is made again when it answers: {error}"
+                f"{what} is not asked before {again:%H:%M:%S} UTC, as it has kept {waits.failures} callers in a row "
+                f"waiting, the last for {seconds:.0f} s; until then {meanwhile}: {error}"
             )
             waits.until = time.monotonic() + pause
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ..errors import InvalidInput
 from ..processes import ForkLock
 from ..protocols import Embedder, QueryEmbedder, Vectors
-from .rows import model_rows
+from .refusals import vectors_of
 
 
 class CachedEmbedder:
@@ -65,9 +65,8 @@ class CachedEmbedder:
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing:
             # Outside the lock, so that cached texts are served meanwhile.
-            rows = ask(list(missing.values()))
-            dimensions = model_rows(rows, len(missing), self.name).shape[1]
-            if any(len(row) != dimensions for row in found.values()):
+            rows = vectors_of(self.embedder, ask, list(missing.values()))
+            if any(len(row) != rows.shape[1] for row in found.values()):
                 # Another model by now, or a wrong answer: what is cached does not go with it.
                 self._clear()
                 return self._vectors(texts, ask, kind)

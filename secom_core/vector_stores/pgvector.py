@@ -11,7 +11,7 @@ from sqlalchemy import Column, Connection, Index, MetaData, Table, Text, delete,
 from sqlalchemy.exc import SQLAlchemyError
 
 from ..errors import InvalidInput, MissingExtra, StoreError
-from ..models.rows import model_rows
+from ..models.refusals import vectors_of
 from ..processes import ForkLock, in_child
 from ..protocols import Embedder, QueryEmbedder, Vectors
 from ..stores.database import leave_connections, seconds_to_wait
@@ -74,7 +74,7 @@ class PgVectorStore:
         from sqlalchemy.dialects.postgresql import insert
 
         texts = [each.text for each in documents]
-        vectors = model_rows(self._embedder.embed(texts), len(texts), self._embedder.name)
+        vectors = vectors_of(self._embedder, self._embedder.embed, texts)
         table = self._table_for(vectors.shape[1])
         rows = [
             {"id": each.id, "scope": each.scope, "embedding": vector}
@@ -104,7 +104,7 @@ class PgVectorStore:
         if table is None:
             return []
         embed = self._embedder.embed_queries if isinstance(self._embedder, QueryEmbedder) else self._embedder.embed
-        [vector] = model_rows(embed([query]), 1, self._embedder.name)
+        [vector] = vectors_of(self._embedder, embed, [query])
         self._check_dimensions(table, len(vector))
         with self._transaction() as connection:
             return self._nearest(connection, table, scope, vector, k)

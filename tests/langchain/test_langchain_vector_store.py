@@ -374,3 +374,24 @@ def test_a_filtered_recall_finds_what_passes_however_much_is_nearer(store: Vecto
         recall = bank.recall(ALICE, "bicycle bicycle", where={"metadata.far": 1})
         assert {turn.id for turn in recall.turns} == {"f0", "f1", "f2", "f3"}
         assert {hit.kind for hit in recall.hits} == {"relevant"}
+
+
+def test_a_text_that_the_embeddings_refuse_keeps_no_other_out() -> None:
+    class Choosy(Hashing):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            if any(len(text) > 2_000 for text in texts):
+                raise ValueError("This model's maximum context length is 512 tokens")
+            return super().embed_documents(texts)
+
+    store = InMemoryVectorStore(Choosy())
+    with MemoryBank.open(vector_store=LangChainVectorStore(store)) as bank:
+        with pytest.warns(DegradedWarning, match="gets no more than the beginning of long texts"):
+            bank.remember(
+                ALICE,
+                [{"role": "user", "content": " ".join(f"word{place}" for place in range(800))}],
+                session="a",
+                close=True,
+            )
+        talk(bank, ALICE)
+        assert len(there(store)) == len(expected(bank, ALICE))
+        assert "number3" in bank.recall(ALICE, "number3", token_budget=200).text

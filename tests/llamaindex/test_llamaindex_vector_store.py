@@ -361,3 +361,20 @@ def test_a_filtered_recall_finds_what_passes_however_much_is_nearer(store: BaseP
         recall = bank.recall(ALICE, "bicycle bicycle", where={"metadata.far": 1})
         assert {turn.id for turn in recall.turns} == {"f0", "f1", "f2", "f3"}
         assert {hit.kind for hit in recall.hits} == {"relevant"}
+
+
+@pytest.mark.filterwarnings("ignore:the embedder .* refuses")  # said again as the bank looks for what was lost
+def test_a_text_that_the_model_refuses_keeps_no_other_out() -> None:
+    class Choosy(Hashing):
+        def _get_text_embedding(self, text: str) -> list[float]:
+            if "forbidden" in text:
+                raise ValueError("the text is not allowed")
+            return super()._get_text_embedding(text)
+
+    store = SimpleVectorStore()
+    with MemoryBank.open(vector_store=LlamaIndexVectorStore(store, embed_model=Choosy())) as bank:
+        with pytest.warns(DegradedWarning, match="refuses 2 of .* texts"):
+            bank.remember(ALICE, [{"role": "user", "content": "This is forbidden."}], session="a", close=True)
+        talk(bank, ALICE)
+        assert "number3" in bank.recall(ALICE, "number3", token_budget=200).text
+        assert there(store)
