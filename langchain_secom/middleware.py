@@ -20,6 +20,7 @@ from secom_core.stores.database import waiting_at_most
 
 from .agent_answers import read_response, with_answer_noted, with_owner
 from .agent_turn import AgentTurn, MemoryUse, held_in, is_inner, is_subagent, session_of, state_keys, state_schema
+from .checkpoints import off_loop
 from .citations import CITATIONS_EVENT
 from .convert import Tools
 from .dialogue import QueryHook, check_hook
@@ -33,7 +34,7 @@ from .messages import latest_question, query_of
 from .recall_options import recall_options
 from .scopes import ScopePart, bound_scope
 from .streaming import MarkerTransformer, noting_shown
-from .thread_memory import ThreadMemory, off_loop, unless_cancelled
+from .thread_memory import ThreadMemory, unless_cancelled
 from .tools import memory_tools
 from .turn_recall import TurnRecall, nothing
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
-from langchain_core.runnables import RunnableConfig, ensure_config, run_in_executor
 
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
 from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon
@@ -25,7 +22,18 @@ from secom_core.stores.reasons import ConnectionLost
 from secom_core.times import present
 
 from .agent_turn import OWNERS, REMEMBERED, AgentTurn, is_subagent, owner_of
-from .identity import CHECKPOINTER, is_checkpointed
+from .checkpoints import (
+    LOOKED_THROUGH,
+    checkpoints_and_line,
+    checkpoints_until,
+    held_before,
+    id_of_saved,
+    messages_in,
+    off_loop,
+    parent_of,
+    said_at,
+)
+from .identity import is_checkpointed
 from .known_messages import ThreadOptions, handed_on, ids_of_messages, named_messages, new_messages
 from .lineage import Lineage, Retracted, follow
 from .messages import earlier_turns, is_summary, is_users, place_of
@@ -33,32 +41,13 @@ from .open_turns import OpenTurn, open_turns
 
 try:
     from langchain.agents.middleware import ModelRequest
-    from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+    from langgraph.checkpoint.base import CheckpointTuple
     from langgraph.runtime import Runtime
 except ImportError as error:
     raise MissingExtra("SecomMiddleware", "langchain") from error
 
 
 _Answer = TypeVar("_Answer")
-_DURABILITY: Final = "__pregel_durability"
-_LOOKED_THROUGH: Final = 64
-"""In how many checkpoints messages of other branches are looked for: the latest of a branch has all of its messages."""
-_DATED_BY: Final = 512
-"""In how many checkpoints it is looked up when messages were said that an earlier run has left."""
-_PAUSE_S: Final = 0.01
-"""How long the current checkpoint is waited for before it is looked for again, and twice as long each time."""
-
-
-_loop: ContextVar[asyncio.AbstractEventLoop | None] = ContextVar("loop", default=None)
-
-
-async def off_loop(call: Callable[..., _Answer], *args: Any) -> _Answer:
-    """Call something in a thread, from where it may ask a checkpointer that works in the event loop only."""
-    token = _loop.set(asyncio.get_running_loop())
-    try:
-        return await run_in_executor(None, call, *args)
-    finally:
-        _loop.reset(token)
 
 
 async def unless_cancelled(answer: Awaitable[_Answer], remember: Callable[[], object]) -> _Answer:
@@ -75,96 +64,6 @@ async def unless_cancelled(answer: Awaitable[_Answer], remember: Callable[[], ob
             with suppress(asyncio.CancelledError, SecomError):
                 await asyncio.shield(off_loop(remember))
         raise
-
-
-def _latest_checkpoints(most: int = _LOOKED_THROUGH) -> list[CheckpointTuple]:
-    """The latest checkpoints of the current run's thread: the outermost graph's, if the agent is within another."""
-    configurable = ensure_config()["configurable"]
-    of_thread = {"thread_id": configurable.get("thread_id"), "checkpoint_ns": ""}
-    of_thread_only = RunnableConfig(configurable=of_thread)
-    with suppress(NotImplementedError):
-        # An iterator of an asynchronous saver that is not read to its end cannot be closed here.
-        return list(configurable[CHECKPOINTER].list(of_thread_only, limit=most))
-    # LangGraph's server wraps a checkpointer that its developer has chosen, without the calls that wait.
-    if (loop := _loop.get()) is None:
-        return []
-    return asyncio.run_coroutine_threadsafe(_listed(configurable[CHECKPOINTER], of_thread_only, most), loop).result()
-
-
-async def _listed(saver: BaseCheckpointSaver[Any], of_thread: RunnableConfig, most: int) -> list[CheckpointTuple]:
-    with suppress(NotImplementedError):  # by a checkpointer that lists nothing
-        return [each async for each in saver.alist(of_thread, limit=most)]
-    return []
-
-
-def _said_at(ids: Collection[str]) -> dict[str, datetime]:
-    """When messages of earlier runs were said, by their ids: when the first checkpoint was made that holds them."""
-    said = dict[str, datetime]()
-    for saved in _latest_checkpoints(_DATED_BY) if is_checkpointed() else ():
-        here = (each.id for each in _messages_in(saved) if each.id in ids)
-        said |= dict.fromkeys(map(str, here), datetime.fromisoformat(saved.checkpoint["ts"]))
-    return said
-
-
-def _checkpoints_and_line() -> tuple[list[CheckpointTuple], list[CheckpointTuple]]:
-    """The latest checkpoints, and of these the one from which the current step began, and those before it.
-
-    A graph writes its checkpoints while its next step runs, so that the current one is waited for. Where all are
-    written when the run ends, the line is that of the checkpoint from which the run began. There is none where the
-    current one is in no checkpointer.
-    """
-    config, until, pause = ensure_config(), time.monotonic() + ANSWER_WAITS_S, _PAUSE_S
-    if config["configurable"].get(_DURABILITY) == "exit":
-        saved = _latest_checkpoints()
-        return saved, _line(saved, config["metadata"].get("checkpoint_id") or next(map(_id_of_saved, saved), None))
-    current = config["configurable"].get("checkpoint_map", {}).get("")
-    while True:
-        saved = _latest_checkpoints()
-        line = _line(saved, current)
-        # The first checkpoint of a thread has no others beside it.
-        if line or not saved or current is None or time.monotonic() > until:
-            return saved, line
-        time.sleep(pause)
-        pause *= 2
-
-
-def _line(saved: Sequence[CheckpointTuple], number: str | None) -> list[CheckpointTuple]:
-    """A checkpoint and those before it, the latest first."""
-    by_id, line = {_id_of_saved(each): each for each in saved}, list[CheckpointTuple]()
-    while number in by_id:
-        line.append(by_id.pop(number))
-        number = _parent_of(line[-1])
-    return line
-
-
-def _held_before(saved: Sequence[CheckpointTuple], held: Mapping[str | None, set[str]]) -> set[str]:
-    """What the first of these checkpoints, the latest first, that holds it has from one that is not among them."""
-    before, since = set[str](), set[str]()
-    for each in reversed(saved):
-        new = held[_id_of_saved(each)] - since
-        if _parent_of(each) not in (None, *held):
-            before |= new
-        since |= new
-    return before
-
-
-def _parent_of(saved: CheckpointTuple) -> str | None:
-    return _id_of(saved.parent_config) if saved.parent_config else None
-
-
-def _id_of_saved(saved: CheckpointTuple) -> str | None:
-    return _id_of(saved.config)
-
-
-def _id_of(config: RunnableConfig) -> str | None:
-    number: str | None = config.get("configurable", {}).get("checkpoint_id")
-    return number
-
-
-def _messages_in(saved: CheckpointTuple) -> list[BaseMessage]:
-    """The messages in a graph's state, whatever their key."""
-    lists = (value for value in saved.checkpoint["channel_values"].values() if isinstance(value, list))
-    return [each for value in lists for each in value if isinstance(each, BaseMessage)]
 
 
 def _owners(turn: Sequence[BaseMessage]) -> set[str]:
@@ -218,7 +117,7 @@ class ThreadMemory:
     def _new_or_of_turn(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> list[Message]:
         """The thread's new messages; those of the turn where the store cannot be read, as what is stored has its id."""
         try:
-            return self._new(turn, messages, _said_at)
+            return self._new(turn, messages, said_at)
         except (StoreLocked, ConnectionLost):
             thread = turn.seen.with_replaced(messages)
             begins = next((place for place, each in enumerate(thread) if each.id == turn.began_id), None)
@@ -343,10 +242,11 @@ class ThreadMemory:
         """
         if not ids:
             return set()
-        saved, line = _checkpoints_and_line() if off_line else (_latest_checkpoints(), [])
-        if off_line and not line:
-            return set()
-        return (set(ids) & self._ids_in(turn, saved)) - self._ids_in(turn, line)
+        if not off_line:
+            saved = checkpoints_until(lambda some: self._ids_in(turn, some).issuperset(ids), LOOKED_THROUGH)
+            return set(ids) & self._ids_in(turn, saved)
+        saved, line = checkpoints_and_line()
+        return (set(ids) & self._ids_in(turn, saved)) - self._ids_in(turn, line) if line else set()
 
     def _left_for_others(self, turn: AgentTurn, ids: Collection[str]) -> set[str]:
         """Those of some messages that the thread left behind for another branch, to which it has come back since.
@@ -354,25 +254,25 @@ class ThreadMemory:
         A checkpoint of another branch was made after they were said and lacks them, and so do all before it: a branch
         that held them has had them deleted.
         """
-        saved, line = _checkpoints_and_line()
-        held = {_id_of_saved(each): set(ids) & self._ids_in(turn, [each]) for each in saved}
-        on_line, lacking, left = set(map(_id_of_saved, line)), dict[str | None, set[str]](), set[str]()
-        said = _held_before(saved, held)
+        saved, line = checkpoints_and_line()
+        held = {id_of_saved(each): set(ids) & self._ids_in(turn, [each]) for each in saved}
+        on_line, lacking, left = set(map(id_of_saved, line)), dict[str | None, set[str]](), set[str]()
+        said = held_before(saved, held)
         for each in reversed(saved):
-            name = _id_of_saved(each)
-            lacking[name] = lacking.get(_parent_of(each), set(ids)) - held[name]
+            name = id_of_saved(each)
+            lacking[name] = lacking.get(parent_of(each), set(ids)) - held[name]
             said |= held[name]
             if name not in on_line:
                 left |= lacking[name] & said
         return left
 
     def _whole_thread(self, turn: AgentTurn) -> set[str]:
-        _, line = _checkpoints_and_line()
+        _, line = checkpoints_and_line()
         return self._ids_in(turn, line[:1])
 
     def _ids_in(self, turn: AgentTurn, saved: Sequence[CheckpointTuple]) -> set[str]:
         # Checkpoints give objects of their own, each time.
-        threads, options = map(_messages_in, saved), self.options
+        threads, options = map(messages_in, saved), self.options
         return {id for each in threads for id in ids_of_messages(each, turn.session, options, turn.ended)}
 
     def held(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> dict[str, list[str]]:

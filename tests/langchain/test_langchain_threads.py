@@ -949,6 +949,50 @@ def test_what_a_failed_run_was_told_is_of_its_day(bank: MemoryBank) -> None:
     assert days_ago(bank) == [[21], [0, 0]]
 
 
+class Counted(Dated):
+    """Knows how many checkpoints were read when they were listed."""
+
+    read = 0
+
+    def list(self, *args: Any, **kwargs: Any) -> Any:
+        for each in super().list(*args, **kwargs):
+            self.read += 1
+            yield each
+
+
+@pytest.mark.parametrize("days", [21, 0], ids=["failed earlier", "failed just now"])
+def test_in_a_long_thread_few_checkpoints_tell_when_a_failed_run_was_told(bank: MemoryBank, days: int) -> None:
+    import openai
+
+    saver = Counted()
+    saver.days = days
+    with ScriptedServer([*(f"Answer {each}." for each in range(20)), Fault(500), "In Ghent."]) as server:
+        agent = agent_of(server, bank, saver=saver)
+        for each in range(20):
+            agent.invoke(user(f"Message {each}."), in_thread)
+        with pytest.raises(openai.InternalServerError):
+            agent.invoke(user("Yesterday I moved to Ghent."), in_thread)
+        saver.days, saver.read = 0, 0
+        agent.invoke(user("Where do I live?"), in_thread)
+    assert days_ago(bank)[-2:] == [[days], [0, 0]]
+    assert saver.read <= 40, "of more than a hundred"
+
+
+def test_in_a_long_thread_few_checkpoints_tell_that_an_answer_is_made_anew(
+    bank: MemoryBank, server: ScriptedServer
+) -> None:
+    saver = Counted()
+    saver.days = 0
+    agent = agent_of(server, bank, saver=saver)
+    for each in range(15):
+        agent.invoke(user(f"Message {each}."), in_thread)
+    before = checkpoint(agent, 29, "model")
+    saver.read = 0
+    agent.invoke(None, before)
+    assert said(bank)[-2:] == [["Message 13.", "Answer 13."], ["Message 14.", "Answer 15."]]
+    assert saver.read <= 10, "of seventy"
+
+
 async def close_the_page(server: ScriptedServer, agent: Any, text: str) -> None:
     """Say something, and read no further once the model has begun."""
     run, before = asyncio.create_task(agent.ainvoke(user(text), in_thread)), len(server.requests)
