@@ -108,13 +108,13 @@ def test_where_many_sessions_wait_several_turns_of_each_are_derived_at_once(
 ) -> None:
     seen: list[int] = []
     monkeypatch.setattr(bank, "derive", lambda scope, session, *, turns, ended: seen.append(turns))
-    with BackgroundWriter(bank, debounce=0.04) as writer:
+    with BackgroundWriter(bank, debounce=0.16) as writer:
         for number in range(4):
             for user in range(20):
                 told = [Message(f"Number {number} it is.", "user"), Message("Noted.", "assistant")]
                 writer.remember(("acme", f"user-{user}"), told, session="s")
             # A session that waits alone is derived before its next turn comes.
-            time.sleep(0.1)
+            time.sleep(0.2)
         deadline = time.monotonic() + 60
         while len(writer) and time.monotonic() < deadline:
             time.sleep(0.02)
