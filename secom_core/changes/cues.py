@@ -200,18 +200,18 @@ PLANS: Final = wording(
 """What is meant to be, as a thing."""
 DENIED: Final = wording(
     r"""
-    not|never|cannot|\w+n't|no more
-    nicht|kein\w*|nie(?:mals)?
+    (?<!is\s)(?<!are\s)not(?! only)|never(?! (?:miss|skip))|cannot|(?!(?:is|are|was|were|ca)n't)\w+n't|no more(?! than)
+    can't(?! (?:\w+ ){1,2}without)|(?<!ist\s)(?<!sind\s)nicht(?! nur)|kein\w*|nie(?:mals)?
     nunca|jamás
     (?:ne |n').{1,20} (?:pas|plus|jamais)
     """,
-    anywhere="""
-    不|没|别再|戒
-    ません|ない|なかっ|なく|やめ|一度も
-    안 |않|못|없|한 번도
+    anywhere=r"""
+    (?<![差要])不(?![错仅但只过少同久])|没(?!事|错|想到)|别再|戒(?!指)
+    (?<!なり)(?<!いけ)(?<!しれ)ません|(?<![はゃ少])(?<!なら)(?<!いけ)(?<!しれ)ない|なかっ|やめ|一度も
+    (?<!\w)안 |않|(?<!\w)못|없(?!이)|한 번도
     """,
 )
-"""What says that something is not, or never was."""
+"""What says that something is not done, or never was. Of what is not of some kind, such as cheap, it says nothing."""
 PAST: Final = wording(
     r"""
     used to|back then|when I was|years? ago|as a (?:student|child|kid|teenager)|in my (?:youth|twenties)|in those days
@@ -252,7 +252,7 @@ KIN: Final = wording(
     _KIN_LATIN,
     anywhere="""
     (?:妈妈|爸爸|我爸|我妈|姐姐|妹妹|哥哥|弟弟|女儿|儿子|老公|老婆|同事|室友|[男女]?朋友|[男女]友|邻居|父母|闺蜜|同学)
-    (?:[表堂][哥姐弟妹]|我[哥姐弟妹]|爷爷|奶奶|外公|外婆|姥姥|姥爷|叔叔|阿姨|舅舅|舅妈|姑姑|婆婆|公公|岳父|岳母|嫂子)
+    (?:[表堂][哥姐弟妹]|我[哥姐弟妹]|爷爷|奶奶|外公(?![布开告])|外婆|姥姥|姥爷|叔叔|阿姨|舅舅|舅妈|姑姑|婆婆|公公|岳父|岳母|嫂子)
     (?:[祖義]?母|[祖義]?父|姉|妹|兄|弟|娘|息子|妻|夫|同僚|友達|両親|親友|友人|彼氏|彼女|いとこ|上司)(?=[はがのもにと])
     (?:お母さん|お父さん|お姉さん|お兄さん|おばあちゃん|おじいちゃん|叔[父母]|伯[父母]|[甥姪孫])(?=[はがのもにと])
     (?:어머니|아버지|엄마|아빠|언니|누나|동생|오빠|형|딸|아들|남편|아내|동료|[남여]자친구|친구|부모님|할머니|할아버지)

@@ -92,7 +92,8 @@ def _says_as_well(statement: Statement, link: Link) -> bool:
 
 def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | None:
     """What the later statement says of the earlier one; nothing where they are of different things."""
-    if newer.owner != older.owner or newer.is_other != older.is_other:
+    of_others = newer.owner != older.owner and not (newer.is_joint and not older.owner)
+    if of_others or newer.is_other != older.is_other:
         return None
     # "Their team has 20 people" is not followed by "our team has 8 people now".
     if older.is_theirs and not newer.is_theirs and (newer.is_mine or not _is_latin(newer)):

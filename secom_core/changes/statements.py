@@ -64,6 +64,9 @@ _MINE: Final = wording(
     """,
     anywhere="我|私|僕|俺|저는|나는|나 |제 |내 ",
 )
+_WITH: Final = regex(r"^\W*(?:I|we|ich|wir|je|nous)\b.*\b(?:with|near|closer? to|mit|con|avec) $", re.I)
+"""What stands before somebody with whom the user does something."""
+_AND_I: Final = regex(r" (?:and I|und ich|y yo|et moi)\b", re.I)
 _LEFT: Final = regex(r"\b(?:from|von|de|du|desde) (?:an? |the )?$|从$", re.I)
 _BOUND: Final = regex(
     r"\b(?:at least|at most|no more than|less than|fewer than|more than|under|below|within|mindestens|höchstens|unter"
@@ -127,6 +130,7 @@ class Statement:
         denied: the values that its sentence says are not, such as "Tuesday" in "on Thursday, not on Tuesday".
         is_denied: whether it tells what is not, or never was.
         is_theirs: whether it speaks of others, as "their team" does, and not of the speaker.
+        is_joint: whether its owner is somebody with whom the speaker does it.
     """
 
     start: int
@@ -147,6 +151,7 @@ class Statement:
     denied: frozenset[str] = frozenset()
     is_denied: bool = False
     is_theirs: bool = False
+    is_joint: bool = False
 
     @property
     def subject(self) -> set[str]:
@@ -224,6 +229,8 @@ def _of_sentence(
     for place, (first, last) in enumerate(spans):
         clause = text[first:last]
         found = KIN.search(clause)
+        if found and _AND_I.match(clause, found.end()):
+            found = None
         owner = _owner(found[0]) if found else "" if _MINE.search(clause) else owner
         before_it = text[slice(*spans[place - 1])] if place and not _cues(clause) else ""
         if not told[place] or SUPPOSED.search(before_it):
@@ -257,6 +264,7 @@ def _of_sentence(
                 denied if own else frozenset(),
                 DENIED.search(clause) is not None,
                 THEIRS.search(clause) is not None and not _MINE.search(clause),
+                found is not None and _WITH.search(clause, 0, found.start()) is not None,
             )
 
 

@@ -57,6 +57,19 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
         ("I live in Leeds.", "We moved to York last month.", "changed"),
         ("I earn 2,100 euros.", "Correction: I actually earn 2,200 euros.", "corrected"),
         ("I play the violin on Mondays.", "I don't play the violin any more.", "ended"),
+        # What is denied beside it, or has such a sign in a word, is not what is not so.
+        ("I can't live without my daily yoga class.", "I quit the daily yoga class.", "ended"),
+        ("My gym pass isn't expensive.", "My gym pass has expired.", "ended"),
+        ("我差不多每天去健身房。", "我不去健身房了。", "ended"),
+        ("我不仅学钢琴，还学吉他。", "我不学钢琴了。", "ended"),
+        ("週に少なくとも2回ヨガに通っています。", "ヨガをやめました。", "ended"),
+        ("毎週ヨガに行かなければならない。", "ヨガをやめました。", "ended"),
+        ("3년 동안 피아노를 배우고 있어요.", "피아노를 그만뒀어요.", "ended"),
+        # What somebody does with others is also theirs.
+        ("I live in Leeds.", "I moved to York with my best friend.", "changed"),
+        ("I live in Leeds.", "I moved to York last month to be closer to mum.", "changed"),
+        ("I have a gym membership.", "My best friend and I cancelled the gym membership.", "ended"),
+        ("Mi novia y yo pagamos 800 euros de alquiler.", "Nos ha subido el alquiler a 860 euros.", "changed"),
         ("The meeting is at 9:30 in the library.", "The library meeting is still at 9:30.", "confirmed"),
         ("Die Miete beträgt 900 Euro.", "Die Miete ist auf 960 Euro gestiegen.", "changed"),
         ("Das Training beginnt um 10:30 Uhr.", "Das Training beginnt jetzt um 11:15 Uhr.", "changed"),
@@ -247,6 +260,8 @@ def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer:
         ("国庆和周航去青岛。", "和周航分手了。"),
         ("彼女と温泉に行きました。", "彼女と別れました。"),
         # Other people of the family, and other friends.
+        ("I have dinner with my mom on Fridays.", "I now have dinner with my dad on Saturdays."),
+        ("I live in Leeds.", "I talked with my sister who moved to York."),
         ("Mum pays 600 euros rent.", "Our rent went up to 900 euros."),
         ("Dad takes 20 mg of statins.", "I now take 10 mg of statins."),
         ("Mein kleiner Bruder wiegt 60 Kilo.", "Ich wiege jetzt 72 Kilo."),
