@@ -74,7 +74,8 @@ class CachedEmbedder:
             made = {key: row.copy() for key, row in zip(missing, rows, strict=True)}
             found |= made
             with self._lock:
-                self._rows |= made
+                # What was refused is asked for again.
+                self._rows |= {key: row for key, row in made.items() if row.any()}
                 while len(self._rows) > self._size:
                     self._rows.popitem(last=False)
         return np.stack([found[key] for key in keys])

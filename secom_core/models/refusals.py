@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..errors import BadReply, ContextTooLong, ModelPaused, ModelUnavailable, wa
 from ..llm.limits import note_too_long, room, says_too_long
 from ..llm.pauses import check_pause, note_answer, note_wait
 from ..protocols import Embedder, Vectors
+from ..text.patterns import regex
 from ..text.terms import count_tokens
 from .rows import model_rows
 
@@ -24,6 +26,8 @@ PROBE: Final = "a"
 _SHORT: Final = 200  # characters; a text that is refused at this length is not refused for its length
 _MOST: Final = 16
 """How many texts of a request may be refused whatever their length, before the whole of it has failed."""
+_HURRIED: Final = regex(r"rate[ _-]?limit|too many requests|throttl|quota|resource[ _]exhausted|overloaded", re.I)
+"""As services say that they are asked for too much at once; where their error has no status, that tells it."""
 _OF_TEXTS: Final = (400, 413, 422, 500)
 """The statuses that may be due to what was sent. Servers that stumble over one text send 500."""
 _UNLIMITED: Final = 1 << 40
@@ -103,6 +107,7 @@ class _Sending(Generic[R]):
     def __init__(self, service: object, name: str, send: Send[R]) -> None:
         self._service, self._name, self._send = service, name, send
         self._refused = 0
+        self._is_doubtful = False
 
     def all(self, texts: Sequence[str], at_fault: Callable[[], bool]) -> list[R | None]:
         run = list(enumerate(texts))
@@ -113,6 +118,8 @@ class _Sending(Generic[R]):
                 raise
             # One that failed by chance is taken now.
             made = self._some(run) if len(run) == 1 and not says_too_long(str(error)) else self._parts(run, error)
+            if self._is_doubtful and not at_fault():
+                raise  # it has failed meanwhile
             if self._refused:
                 what = f"{self._name} refuses {self._refused} of {len(texts)} texts"
                 warn_degraded(f"{what}, which are found by words alone until `rebuild` sends them again", error)
@@ -145,8 +152,11 @@ class _Sending(Generic[R]):
             if says_too_long(str(error)):
                 note_too_long(self._service, count_tokens(longer))
                 warn_degraded(f"{self._name} gets no more than the beginning of long texts", error)
+            else:
+                self._is_doubtful = True
             return made
         self._refused += 1
+        self._is_doubtful = True
         if self._refused > _MOST:
             raise error
         return None
@@ -168,12 +178,21 @@ def _may_be_of_texts(error: BaseException) -> bool:
     while cause is not None:
         if isinstance(cause, (OSError, ModelPaused)):
             return False
-        answer = getattr(cause, "response", None)
-        status = getattr(cause, "status_code", None) or getattr(answer, "status_code", None)
-        if isinstance(status, int) and status not in _OF_TEXTS:
+        status = _status(cause)
+        if status not in _OF_TEXTS if status is not None else _HURRIED.search(str(cause)):
             return False
         earlier = cause.__cause__ or cause.__context__
         if earlier is None and isinstance(cause, ModelUnavailable) and not isinstance(cause, ContextTooLong):
             return False
         cause = earlier
     return True
+
+
+def _status(error: BaseException) -> int | None:
+    """The HTTP status that an error of a service carries."""
+    answer = getattr(error, "response", None)
+    told = [getattr(error, name, None) for name in ("status_code", "http_status", "code")]
+    told.append(getattr(answer, "status_code", None))
+    if isinstance(answer, Mapping) and isinstance(about := answer.get("ResponseMetadata"), Mapping):  # of boto3
+        told.append(about.get("HTTPStatusCode"))
+    return next((int(each) for each in told if isinstance(each, int) and 100 <= each < 600), None)

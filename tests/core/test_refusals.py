@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,6 +125,54 @@ def test_only_some_statuses_are_due_to_the_texts(status: int, requests: int) -> 
             with pytest.raises(ModelUnavailable, match=str(status)):
                 vectors_of(embedder, embedder.embed, ["one", "two"])
         assert len(server.embedding_requests) == requests
+
+
+@pytest.mark.parametrize(
+    "carried",
+    [
+        {"http_status": 429},
+        {"code": 429},
+        {"response": {"ResponseMetadata": {"HTTPStatusCode": 429}}},
+        {"args": ("Rate limit reached",)},
+    ],
+)
+def test_a_service_that_takes_only_small_requests_for_now_is_asked_for_no_parts(carried: dict[str, Any]) -> None:
+    asked: list[int] = []
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        asked.append(len(texts))
+        if len("".join(texts)) > 20:
+            error = RuntimeError("too many tokens, please wait")
+            for name, value in carried.items():
+                setattr(error, name, value)
+            raise error
+        return ScriptedEmbedder(32).embed(texts)
+
+    with pytest.raises(RuntimeError):
+        vectors_of(ScriptedEmbedder(32), embed, ["a first text", "a second text"])
+    assert asked == [2]
+
+
+@pytest.mark.parametrize("text", ["short", "long " * 100])
+def test_a_service_that_fails_after_it_was_tried_has_refused_no_text(text: str) -> None:
+    answers = iter([False, True, False, False, text != "short", False])
+
+    def embed(texts: Sequence[str]) -> Vectors:
+        if not next(answers):
+            raise RuntimeError("internal error")
+        return ScriptedEmbedder(32).embed(texts)
+
+    with pytest.raises(RuntimeError):
+        vectors_of(ScriptedEmbedder(32), embed, [text])
+
+
+def test_a_cache_asks_again_for_what_was_refused() -> None:
+    embedder = Choosy(word="forbidden")
+    cached = CachedEmbedder(embedder)
+    with pytest.warns(DegradedWarning, match="refuses"):
+        assert not cached.embed(["forbidden", "allowed"])[0].any()
+    embedder.word = "\0"
+    assert cached.embed(["forbidden", "allowed"]).any(axis=1).all()
 
 
 def test_a_text_that_failed_by_chance_has_its_vector() -> None:
