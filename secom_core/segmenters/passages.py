@@ -131,10 +131,19 @@ def _labels(text: str) -> list[re.Match[str]]:
 
 
 def _of_roles(labels: Sequence[re.Match[str]]) -> list[re.Match[str]]:
-    """The labels of a chat with an assistant, whose replies have many lines; what else they name are no speakers."""
-    named = [label for label in labels if _role(label["name"])]
+    """The labels of a chat with an assistant, whose replies have many lines; what else they name are no speakers.
+
+    It opens with one of the two, and each goes by one name: others in it are people, or fields in a reply.
+    """
+    called = {role: _called(label) for label in reversed(labels) if (role := _role(label["name"]))}
+    named = [label for label in labels if _called(label) in called.values()]
     times = Counter(_role(label["name"]) for label in named)
-    return named if {"user", "assistant"} <= times.keys() and max(times.values()) > 1 else []
+    is_chat = {"user", "assistant"} <= times.keys() and max(times.values()) > 1
+    return named if is_chat and named[0] is labels[0] else []
+
+
+def _called(label: re.Match[str]) -> tuple[str, bool]:
+    return label["name"].strip().casefold(), bool(label["bold"])
 
 
 def _role(name: str) -> str:

@@ -300,9 +300,19 @@ def test_a_chat_with_long_replies_is_cut_between_its_exchanges() -> None:
         assert [(asked.text, answer.role) for asked, answer in said] == [
             (f"How do I cook {dish}?", "assistant") for dish in ("rice", "oats", "corn")
         ]
+    # Fields in a reply are no speakers, whatever they are called.
+    fields = text.replace("Cost: low", "**User**: one\n**AI**: yes\nModel: new")
+    assert {message.role for each in passages(fields) for message in each.turn.messages} == {"user", "assistant"}
+    assert len(pieces(fields)) == 3
     # One exchange at the beginning of a document is an example.
     document = "User: Why?\nAssistant: So.\n\n" + "It is so. It stays so.\n\n" * 9
     assert all(not each.turn.messages[0].role for each in passages(document))
+
+
+def test_an_assistant_among_people_is_one_of_them() -> None:
+    said = ["Ann: Hello.", "AI: Hi, I take notes.", "Ann: The budget is 5,000.", "User: I joined late.", "AI: Noted."]
+    found = [message for each in passages("\n".join(said)) for message in each.turn.messages]
+    assert [f"{message.speaker or ''}{message.role}" for message in found] == "Ann assistant Ann user assistant".split()
 
 
 YAML = """kind: Deployment
