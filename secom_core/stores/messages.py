@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Column, Connection, Row, Select, bindparam, func, select, tuple_
+from sqlalchemy import Column, Connection, Row, Select, bindparam, func, select
 
 from ..conversation import Message, Turn, json_flaw, opens_turn
 from ..errors import DuplicateId, InvalidInput, StoreError, shorten
@@ -61,17 +61,12 @@ _ANSWERED: Final = (
 )
 _OF_SCOPE: Final = messages.c.scope_id == bindparam("scope")
 _WORDS: Final = select(messages.c.name, messages.c.role, messages.c.text).where(_OF_SCOPE)
-_PLACES: Final = select(messages.c.session_id, messages.c.turn).where(_OF_SCOPE).order_by(messages.c.id)
-_FIRST: Final = select(messages.c.name).where(
-    messages.c.session_id == bindparam("session"), messages.c.turn == bindparam("turn"), messages.c.position == 0
-)
-_FIRSTS: Final = (
-    select(messages.c.name)
-    .where(
-        tuple_(messages.c.session_id, messages.c.turn).in_(bindparam("places", expanding=True)),
-        messages.c.position == 0,
-    )
-    .order_by(messages.c.id)
+_TURNS: Final = (
+    select(_BEGINNING.c.name)
+    .select_from(messages)
+    .join(_BEGINNING, (_BEGINNING.c.session_id == messages.c.session_id) & (_BEGINNING.c.turn == messages.c.turn))
+    .where(_OF_SCOPE, _BEGINNING.c.position == 0)
+    .order_by(_BEGINNING.c.id)
 )
 
 
@@ -236,14 +231,12 @@ def _dump(value: Mapping[str, Any]) -> str:
 
 def turn_ids_of(connection: Connection, scope_id: int, names: Sequence[str]) -> tuple[str, ...]:
     """The ids of the turns that hold the messages with these ids, in order."""
-    found: dict[tuple[int, int], None] = {}
-    for batch in batches(names):
-        rows = rows_among(connection, _PLACES, messages.c.name, batch, scope=scope_id)
-        found.update({(row[0], row[1]): None for row in rows})
-    if len(found) == 1:
-        [(session, turn)] = found
-        return tuple(row.name for row in rows_of(connection, _FIRST, {"session": session, "turn": turn}))
-    return tuple(name for places in batches(list(found)) for name in connection.scalars(_FIRSTS, {"places": places}))
+    found = (
+        row.name
+        for batch in batches(names)
+        for row in rows_among(connection, _TURNS, messages.c.name, batch, scope=scope_id)
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def turns_of(rows: Iterable[_Row], session: str) -> list[Turn]:

@@ -115,6 +115,25 @@ def test_a_late_exchange_takes_as_many_as_an_early_one(tmp_path: Path, monkeypat
     assert set(read[20:]) == {4}
 
 
+def test_what_is_known_is_found_without_a_look_at_all_messages(tmp_path: Path) -> None:
+    talk = [Message(f"{place}", "user", None, f"m{place}", MAY) for place in range(12)]
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        bank.remember(("acme", "bob"), [Message("Hello")], session="s")
+        bank.remember(ANN, talk[:9], session="s")
+        with statements(bank) as asked:
+            done = bank.remember(ANN, talk, session="s")
+        with bank.storage._store.transaction(write=False) as connection:
+            plans = {
+                each: [step[3] for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {each}")]
+                for each in asked
+                if each.startswith("SELECT") and "FROM messages" in each
+            }
+    assert done.turn_ids == tuple(each.id for each in talk)
+    assert plans
+    scans = {each: plan for each, plan in plans.items() if any(step.startswith("SCAN messages") for step in plan)}
+    assert not scans, scans
+
+
 def test_two_writes_before_one_derivation_read_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = list[int]()
     with MemoryBank.open(tmp_path / "m.db") as bank:
