@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sql_log
 
 from secom_core import MemoryBank
 from secom_core.bank import BackgroundWriter
@@ -727,6 +728,19 @@ def test_one_more_turn_is_compared_with_as_few_whatever_was_said() -> None:
             return len(executed)
 
     assert statements(120) <= statements(60)
+
+
+def test_what_a_turn_is_compared_with_is_read_without_the_rest_of_the_scope(bank: MemoryBank) -> None:
+    for place in range(3):
+        bank.remember(ANN, [("user", f"The rent is {900 + place} euros now.")], session=f"s{place}", close=True)
+    with sql_log.statements(bank) as asked:
+        bank.remember(ANN, [("user", "The rent is 1 euros now.")], session="last", close=True)
+    wide = [each for each in asked if each.startswith("SELECT messages.id") and "VALUES" in each]
+    with bank.storage._store.transaction(write=False) as connection:
+        steps = [step[3] for each in wide for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {each}")]
+    reads = [step for step in steps if "messages" in step]
+    assert reads
+    assert all("(session_id=? AND turn=?)" in step for step in reads), reads
 
 
 def test_a_change_is_marked_before_the_background_writer_has_come_to_it(bank: MemoryBank) -> None:
