@@ -317,7 +317,7 @@ async def everything_async(bank: MemoryBank) -> None:
     await memory.asave_context({"input": "Hi"}, {"response": "Hello"})
     await SecomRetriever(bank=bank, scope=SCOPE).ainvoke("dog")
     await SecomRetriever(bank=bank).ainvoke("dog", {"configurable": {"user_id": "ann"}})
-    await SegmentTextSplitter(Blocking()).atransform_documents([Document("One. Two.")])
+    await SegmentTextSplitter(Blocking(), chunk_size=None).atransform_documents([Document("One. Two.")])
     await LLMLinguaDenoiser(Blocking()).atransform_documents([Document("One. Two.")])
     await memory.aclear()
 
@@ -346,7 +346,7 @@ async def test_no_async_hook_blocks_the_event_loop(tmp_path: Any) -> None:
             with pytest.raises(blockbuster.BlockingError):
                 memory_of(control).save_context({"input": "Hi"}, {"response": "Hello"})
             with pytest.raises(blockbuster.BlockingError):
-                SegmentTextSplitter(Blocking()).split_text("One. Two.")
+                SegmentTextSplitter(Blocking(), chunk_size=None).split_text("One. Two.")
             await everything_async(bank)
 
 
