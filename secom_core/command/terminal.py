@@ -7,6 +7,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, TextIO
 
 from ..errors import SecomError
@@ -60,7 +61,14 @@ def note(message: str, *, style: str = "strong") -> None:
     """Say something in one line that is not what was asked for."""
     sys.stdout.flush()
     name = styled("secom:", style) if has_colours(sys.stderr) else "secom:"
-    sys.stderr.write(f"{name} {inline(message)}\n")
+    with _bars_away():
+        sys.stderr.write(f"{name} {inline(message)}\n")
+
+
+def _bars_away() -> AbstractContextManager[None]:
+    """Where progress bars are shown, let none stand on the line that is written; they are shown again below it."""
+    bars = sys.modules.get("tqdm")
+    return bars.tqdm.external_write_mode(sys.stderr) if bars is not None else nullcontext()
 
 
 def confirmed(question: str) -> bool:

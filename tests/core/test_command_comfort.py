@@ -144,6 +144,15 @@ def test_nothing_is_guessed_where_nothing_is_near() -> None:
 
 
 @pytest.mark.slow
+def test_what_is_said_while_a_bar_is_shown_has_a_line_of_its_own(folder: Path) -> None:
+    lines = [f"{place % 28 + 1:02}/05/24, 14:05 - Ann: The choir sings {place}." for place in range(40)]
+    (folder / "WhatsApp Chat with Choir.txt").write_text("\n".join(lines))
+    seen = at_terminal(["remember", "WhatsApp Chat with Choir.txt", "--scope", "acme"], NO_COLOR="1")
+    said = [line for line in re.split(r"[\r\n]+", seen) if "secom:" in line]
+    assert any("carry no time zone" in line for line in said)
+    assert all(line.startswith("secom:") for line in said), said
+
+
 def test_colours_are_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "remember", "chat.txt", *ALICE).code == 0
     words = ["recall", "Ghent", *ALICE]
