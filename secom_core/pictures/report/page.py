@@ -90,7 +90,7 @@ def scope_report(contents: ScopeContents, *, made: datetime, title: str | None =
         contents: what the scope remembers.
         made: when the page is made; stands on it.
         title: what stands above it; the scope unless given.
-        turns: how many turns are shown word for word, the latest.
+        turns: how many turns of the latest 400 sessions are shown word for word, the latest.
 
     Raises:
         InvalidInput: for no turns.
