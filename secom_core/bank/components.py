@@ -158,7 +158,7 @@ class Components:
         except JoinsSettled as joins:
             row, grows = self._store.scope(scope), joins.session
             turns = {grows.id: self._store.turns(grows, joins.start)}
-            index = self.scopes.take_out(scope, row, turns) if row is not None else None
+            index = self.scopes.take_out(scope, row, turns, staying=[session]) if row is not None else None
             done = append(answers=answers, index=index)
             if row is not None:
                 self.scopes.forgotten(scope, row, turns, 1)

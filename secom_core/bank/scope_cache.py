@@ -94,8 +94,10 @@ class ScopeCache:
         """Forget the index; it is loaded again when asked for."""
         self._states.drop(scope)
 
-    def take_out(self, scope: Scope, row: ScopeRow, doomed: Mapping[int, Sequence[Turn]]) -> WithoutThem | None:
-        """Take turns out of a scope's index, and of what is kept of it, before they are forgotten.
+    def take_out(
+        self, scope: Scope, row: ScopeRow, doomed: Mapping[int, Sequence[Turn]], *, staying: Collection[str] = ()
+    ) -> WithoutThem | None:
+        """Take turns out of a scope's index, and of what is kept of it, before they are forgotten, or change.
 
         Whether they are or not, what is left of their sessions is followed anew.
 
@@ -103,6 +105,7 @@ class ScopeCache:
             scope: whose.
             row: the scope.
             doomed: the turns by the ids of their sessions.
+            staying: the names of sessions that keep their places, as turns of them come again.
 
         Returns:
             What may stay of what is kept; nothing where it has to go, and is made again.
@@ -115,17 +118,19 @@ class ScopeCache:
                 if loaded.kept.is_unfit or (is_new and not loaded.kept.blocks):
                     # What is kept after the first step says what is still to be made, and so does not have to go.
                     loaded.row = self._follow(scope, set(), loaded, row)
-                found = self._without(loaded, doomed) if loaded.row.revision >= 0 else None
+                found = self._without(loaded, doomed, staying) if loaded.row.revision >= 0 else None
                 if loaded.row.revision >= 0:
                     half_done.pop_all()
             except StaleIndex:
                 return None
         return found
 
-    def _without(self, loaded: LoadedScope, doomed: Mapping[int, Sequence[Turn]]) -> WithoutThem | None:
+    def _without(
+        self, loaded: LoadedScope, doomed: Mapping[int, Sequence[Turn]], staying: Collection[str]
+    ) -> WithoutThem | None:
         index, named = loaded.index, names_of(loaded.index)
         names = self._names_to_come(loaded, doomed) if loaded.awaited else ()
-        index.remove_turns([turn for turns in doomed.values() for turn in turns], but=names)
+        index.remove_turns([turn for turns in doomed.values() for turn in turns], but={*names, *staying})
         loaded.left.update(doomed)
         loaded.known.lost(doomed)
         loaded.kept.sessions.update(doomed)
