@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,9 @@ class CachedEmbedder:
     Raises:
         InvalidInput: for a size below 1.
     """
+
+    handles_refusals: Final = True
+    """It asks by `vectors_of` for what it lacks, and gives what it has while its embedder is left alone."""
 
     def __init__(self, embedder: Embedder, *, size: int = 4096) -> None:
         if size < 1:

@@ -52,8 +52,8 @@ def vectors_of(embedder: Embedder, embed: Callable[[Sequence[str]], Any], texts:
     Warns:
         DegradedWarning: texts were refused.
     """
-    if not texts:
-        return model_rows(embed(texts), 0, embedder.name)
+    if not texts or getattr(embedder, "handles_refusals", False):
+        return model_rows(embed(texts), len(texts), embedder.name)
     check_pause(embedder)
     began = time.monotonic()
 
@@ -108,6 +108,7 @@ class _Sending(Generic[R]):
         self._service, self._name, self._send = service, name, send
         self._refused = 0
         self._is_doubtful = False
+        self._cut: Exception | None = None
 
     def all(self, texts: Sequence[str], at_fault: Callable[[], bool]) -> list[R | None]:
         run = list(enumerate(texts))
@@ -120,6 +121,8 @@ class _Sending(Generic[R]):
             made = self._some(run) if len(run) == 1 and not says_too_long(str(error)) else self._parts(run, error)
             if self._is_doubtful and not at_fault():
                 raise  # it has failed meanwhile
+            if self._cut is not None:
+                warn_degraded(f"{self._name} gets no more than the beginning of long texts", self._cut)
             if self._refused:
                 what = f"{self._name} refuses {self._refused} of {len(texts)} texts"
                 warn_degraded(f"{what}, which are found by words alone until `rebuild` sends them again", error)
@@ -151,9 +154,9 @@ class _Sending(Generic[R]):
                 continue
             if says_too_long(str(error)):
                 note_too_long(self._service, count_tokens(longer))
-                warn_degraded(f"{self._name} gets no more than the beginning of long texts", error)
             else:
                 self._is_doubtful = True
+            self._cut = error
             return made
         self._refused += 1
         self._is_doubtful = True

@@ -204,3 +204,36 @@ def test_an_embedder_that_lets_callers_wait_is_left_alone(monkeypatch: pytest.Mo
         assert embedder.asked == 2
         with pytest.raises(ModelPaused):
             CachedEmbedder(embedder).embed(["a"])
+
+
+def test_what_is_cached_is_served_while_its_embedder_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pauses, "_NOTICED_S", 0.05)
+    monkeypatch.setattr(pauses, "_TIMES", 10_000)
+
+    class Failing(ScriptedEmbedder):
+        asked, fails = 0, False
+
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            self.asked += 1
+            if self.fails:
+                time.sleep(0.1)
+                raise RuntimeError("internal error")
+            return super().embed(texts)
+
+    embedder = Failing(32)
+    cached = CachedEmbedder(embedder)
+    known = vectors_of(cached, cached.embed, ["a", "known"])
+    embedder.asked, embedder.fails = 0, True
+    for texts in (["one", "two", "three"], ["four", "five"]):
+        with pytest.raises(RuntimeError):
+            vectors_of(cached, cached.embed, texts)
+    assert embedder.asked == 4, "each request, and whether it is at fault"
+    with pytest.raises(ModelPaused):
+        vectors_of(cached, cached.embed, ["six"])
+    assert (vectors_of(cached, cached.embed, ["a", "known"]) == known).all()
+
+
+def test_of_a_text_whose_end_is_refused_it_is_told_that_only_its_beginning_is_embedded() -> None:
+    embedder = Choosy(word="forbidden")
+    with pytest.warns(DegradedWarning, match="no more than the beginning of long texts: the text is not allowed"):
+        assert vectors_of(embedder, embedder.embed, ["word " * 100 + "forbidden"]).any()
