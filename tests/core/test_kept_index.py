@@ -104,6 +104,10 @@ def anew(bank: MemoryBank) -> list[object]:
     [Step("one", "user", QUESTION), Step("two", "user", QUESTION), Step("one", "assistant", LONG),
      Step("one", "forget", "first"), Step("one", "user", QUESTION)], False, {1, 2, 3}
 )  # fmt: skip
+@example(
+    [Step("two", "user", QUESTION), Step("one", "user", QUESTION), Step("one", "user", LONG[:900]),
+     Step("two", "assistant", LONG)], False, set()
+)  # fmt: skip
 @settings(max_examples=60, deadline=None)
 def test_a_start_at_any_moment_changes_nothing(steps: list[Step], dense: bool, starts: set[int]) -> None:
     with (
