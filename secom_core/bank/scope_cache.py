@@ -129,7 +129,7 @@ class ScopeCache:
         self, loaded: LoadedScope, doomed: Mapping[int, Sequence[Turn]], staying: Collection[str]
     ) -> WithoutThem | None:
         index, named = loaded.index, names_of(loaded.index)
-        names = self._names_to_come(loaded, doomed) if loaded.awaited else ()
+        names = self._names_to_come(loaded, doomed) if loaded.awaited or loaded.left else ()
         index.remove_turns([turn for turns in doomed.values() for turn in turns], but={*names, *staying})
         loaded.left.update(doomed)
         loaded.known.lost(doomed)
@@ -148,8 +148,8 @@ class ScopeCache:
         return found
 
     def _names_to_come(self, loaded: LoadedScope, doomed: Mapping[int, Sequence[Turn]]) -> set[str]:
-        """The names of the sessions that are awaited, but those of which nothing will be left."""
-        awaited = [each for each in self._store.sessions(loaded.row.id) if each.id in loaded.awaited]
+        """The names of the sessions that are still to be followed, but those of which nothing will be left."""
+        awaited = [each for each in self._store.sessions(loaded.row.id) if each.id in loaded.awaited | loaded.left]
         ids = self._store.turn_ids
         return {each.name for each in awaited if each.id not in doomed or len(doomed[each.id]) < len(ids(each))}
 

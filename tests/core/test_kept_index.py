@@ -580,12 +580,14 @@ def test_an_answer_that_comes_late_costs_no_other_turn_a_look(started: bool, set
         assert answers(other) == answers(bank) == anew(bank)
 
 
-def test_a_session_that_an_answer_comes_to_late_keeps_its_place_in_the_day(tmp_path: Path) -> None:
+@pytest.mark.parametrize("late", [["one"], ["one", "two"], ["two", "one"]])
+def test_a_session_that_an_answer_comes_to_late_keeps_its_place_in_the_day(tmp_path: Path, late: list[str]) -> None:
     with MemoryBank.open(tmp_path / "memory.db") as bank:
         for name in ("one", "two", "three"):
             bank.remember(SCOPE, [Message(f"The {name} question.", id=name)], session=name, at=AT, close=True)
             bank.recall(SCOPE, "zzz")
-        bank.remember(SCOPE, [Message("Of course.", "assistant")], session="one", at=AT, answers="one")
+        for name in late:
+            bank.remember(SCOPE, [Message("Of course.", "assistant")], session=name, at=AT, answers=name, later=True)
         shown = [told(bank.recall(SCOPE, "zzz", token_budget=budget)) for budget in (30, 40, 50, 60)]
         anew(bank)
         assert shown == [told(bank.recall(SCOPE, "zzz", token_budget=budget)) for budget in (30, 40, 50, 60)]
