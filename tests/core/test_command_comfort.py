@@ -153,6 +153,7 @@ def test_what_is_said_while_a_bar_is_shown_has_a_line_of_its_own(folder: Path) -
     assert all(line.startswith("secom:") for line in said), said
 
 
+@pytest.mark.slow
 def test_colours_are_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "remember", "chat.txt", *ALICE).code == 0
     words = ["recall", "Ghent", *ALICE]
