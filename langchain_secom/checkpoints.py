@@ -87,9 +87,11 @@ def said_at(ids: Collection[str]) -> dict[str, datetime]:
         return {str(each.id) for each in messages_in(saved) if each.id in ids}
 
     def began(saved: list[CheckpointTuple]) -> bool:
-        """Whether all have come since the older half of them."""
-        half = len(saved) // 2
-        return set(ids) == set().union(*map(held, saved[:half])) and not any(map(held, saved[half:]))
+        """Whether all have come since the older half of them, and none was brought back from another branch."""
+        by_id, half = {id_of_saved(each): held(each) for each in saved}, len(saved) // 2
+        in_order = list(by_id.values())
+        is_since = set(ids) == set().union(*in_order[:half]) and not any(in_order[half:])
+        return is_since and not held_before(saved, by_id)
 
     for each in checkpoints_until(began, _DATED_BY) if is_checkpointed() else ():
         said |= dict.fromkeys(held(each), datetime.fromisoformat(each.checkpoint["ts"]))

@@ -949,6 +949,28 @@ def test_what_a_failed_run_was_told_is_of_its_day(bank: MemoryBank) -> None:
     assert days_ago(bank) == [[21], [0, 0]]
 
 
+@pytest.mark.parametrize("turns", [1, 4])
+def test_what_a_failed_run_was_told_is_of_its_day_though_a_branch_was_followed_meanwhile(
+    bank: MemoryBank, turns: int
+) -> None:
+    import openai
+
+    saver = Dated()
+    with ScriptedServer(["Hello.", Fault(500), *["Noted."] * turns, "In Ghent."]) as server:
+        agent = agent_of(server, bank, saver=saver)
+        agent.invoke(user("Hello."), in_thread)
+        branch = checkpoint(agent, 2)
+        with pytest.raises(openai.InternalServerError):
+            agent.invoke(user("Yesterday I moved to Ghent."), in_thread)
+        failed = checkpoint(agent, 3)
+        saver.days = 5
+        for each in range(turns):
+            agent.invoke(user(f"Message {each}."), in_thread if each else branch)
+        saver.days = 0
+        agent.invoke(user("Where do I live?"), failed)
+    assert days_ago(bank)[-2:] == [[21], [0, 0]]
+
+
 class Counted(Dated):
     """Knows how many checkpoints were read when they were listed."""
 
