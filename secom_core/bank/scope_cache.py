@@ -129,7 +129,7 @@ class ScopeCache:
         self, loaded: LoadedScope, doomed: Mapping[int, Sequence[Turn]], staying: Collection[str]
     ) -> WithoutThem | None:
         index, named = loaded.index, names_of(loaded.index)
-        names = self._names_to_come(loaded, doomed) if loaded.awaited or loaded.left else ()
+        names = self._names_to_come(loaded, doomed)
         index.remove_turns([turn for turns in doomed.values() for turn in turns], but={*names, *staying})
         loaded.left.update(doomed)
         loaded.known.lost(doomed)
@@ -149,9 +149,9 @@ class ScopeCache:
 
     def _names_to_come(self, loaded: LoadedScope, doomed: Mapping[int, Sequence[Turn]]) -> set[str]:
         """The names of the sessions that are still to be followed, but those of which nothing will be left."""
-        awaited = [each for each in self._store.sessions(loaded.row.id) if each.id in loaded.awaited | loaded.left]
-        ids = self._store.turn_ids
-        return {each.name for each in awaited if each.id not in doomed or len(doomed[each.id]) < len(ids(each))}
+        since = -1 if loaded.awaited or loaded.left else loaded.row.revision
+        rows, ids = self._store.sessions(loaded.row.id, since=since), self._store.turn_ids
+        return {each.name for each in rows if each.id not in doomed or len(doomed[each.id]) < len(ids(each))}
 
     def forgotten(self, scope: Scope, row: ScopeRow, doomed: Collection[int], epochs: int) -> None:
         """Note that what was taken out is forgotten; the index is loaded afresh where others have forgotten something.

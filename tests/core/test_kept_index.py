@@ -593,6 +593,20 @@ def test_a_session_that_an_answer_comes_to_late_keeps_its_place_in_the_day(tmp_p
         assert shown == [told(bank.recall(SCOPE, "zzz", token_budget=budget)) for budget in (30, 40, 50, 60)]
 
 
+def test_a_session_that_goes_on_keeps_its_place_in_the_day_though_all_that_was_read_of_it_is_forgotten(
+    tmp_path: Path,
+) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        for name in ("one", "two", "three"):
+            bank.remember(SCOPE, [Message(f"The {name} question.", id=name)], session=name, at=AT)
+            bank.recall(SCOPE, "zzz")
+        bank.remember(SCOPE, [Message("The next question.")], session="one", at=AT, later=True)
+        bank.forget(SCOPE, turn_ids=["one"])
+        shown = [told(bank.recall(SCOPE, "zzz", token_budget=budget)) for budget in (30, 40, 50, 60)]
+        anew(bank)
+        assert shown == [told(bank.recall(SCOPE, "zzz", token_budget=budget)) for budget in (30, 40, 50, 60)]
+
+
 @pytest.mark.slow
 def test_what_is_forgotten_elsewhere_meanwhile_is_not_shown(tmp_path: Path) -> None:
     with MemoryBank.open(tmp_path / "memory.db") as bank:
