@@ -200,7 +200,8 @@ PLANS: Final = wording(
 """What is meant to be, as a thing."""
 DENIED: Final = wording(
     r"""
-    (?<!is\s)(?<!are\s)not(?! only)|never(?! (?:miss|skip))|cannot|(?!(?:is|are|was|were|ca)n't)\w+n't|no more(?! than)
+    (?<!is\s)(?<!are\s)(?<!it's\s)not(?! (?:only|just))|never(?! (?:miss|skip))|cannot|no more(?! than)
+    (?!(?:is|are|was|were|ca)n't)\w+n't(?! (?:only|just|miss|missed|skip|skipped|forget)\b)
     can't(?! (?:\w+ ){1,2}without)|(?<!ist\s)(?<!sind\s)nicht(?! nur)|kein\w*|nie(?:mals)?
     nunca|jamás
     (?:ne |n').{1,20} (?:pas|plus|jamais)

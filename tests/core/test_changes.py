@@ -61,6 +61,10 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
         # What is denied beside it, or has such a sign in a word, is not what is not so.
         ("I can't live without my daily yoga class.", "I quit the daily yoga class.", "ended"),
         ("My gym pass isn't expensive.", "My gym pass has expired.", "ended"),
+        ("Don't forget that I take 20 mg of Lipitor.", "I stopped taking Lipitor.", "ended"),
+        ("I haven't missed a yoga class in months.", "I quit the yoga class.", "ended"),
+        ("It's not far to my yoga class.", "I cancelled my yoga class.", "ended"),
+        ("I'm not just taking piano lessons, I also play in a band.", "I quit the piano lessons.", "ended"),
         ("我差不多每天去健身房。", "我不去健身房了。", "ended"),
         ("我不仅学钢琴，还学吉他。", "我不学钢琴了。", "ended"),
         ("週に少なくとも2回ヨガに通っています。", "ヨガをやめました。", "ended"),
