@@ -154,7 +154,7 @@ def _inspect(command: ArgumentParser) -> None:
 def _report(command: ArgumentParser) -> None:
     add = command.add_argument
     add("-o", "--output", required=True, metavar="FILE", help="where it goes; - for standard output")
-    turns = "how many turns of the latest 400 sessions are shown, the latest; 2000 unless given"
+    turns = "how many turns are shown, the latest; 2000 unless given"
     add("--turns", type=_number, default=2000, metavar="N", help=turns)
     add("--title", metavar="TEXT", help="what stands above it; the scope unless given")
     add("--make", action="store_true", help="make what is missing of closed sessions, and keep it")

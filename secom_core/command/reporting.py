@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import replace
 from datetime import datetime, timezone
 from functools import partial
 
 from ..conversation import Scope
 from ..layers import Layer, registered
 from ..memory import segments_of
-from ..pictures.report.page import ReportedSession, ReportSection, ScopeContents, scope_report
+from ..pictures.report.page import ReportedSession, ReportSection, ScopeContents, scope_report, shown_sessions
 from .changes import written
 from .opening import Opened, opened, scope_of
 
@@ -21,9 +22,11 @@ def report_(args: Namespace) -> None:
         there.row(scope)
         if args.make:
             there.bank.derive(scope)
-        sessions = tuple(_session(there, scope, name) for name in there.sessions(scope))
+        sessions = [_session(there, scope, name) for name in there.sessions(scope)]
+        for place in range(len(sessions) - shown_sessions(sessions, args.turns), len(sessions)):
+            sessions[place] = _named(there, scope, sessions[place])
         sections = tuple(_section(there, scope, layer) for layer in there.bank.layers.values())
-        contents = ScopeContents(scope, sessions, sections, _marks(there, scope))
+        contents = ScopeContents(scope, tuple(sessions), sections, _marks(there, scope))
         page = scope_report(contents, made=datetime.now(timezone.utc), title=args.title, turns=args.turns)
     written(args, [page])
 
@@ -48,5 +51,9 @@ def _session(there: Opened, scope: Scope, name: str) -> ReportedSession:
     segments = tuple(segments_of(there.bank.memories(scope, name)))
     # Turns that came in between are left to the next report: segments cover what they were made from.
     turns = tuple(there.bank.turns(scope, name))[: segments[-1].stop if segments else 0]
-    names = tuple(", ".join(words) for words in there.bank.segment_names(scope, name))
-    return ReportedSession(name, turns, segments, names)
+    return ReportedSession(name, turns, segments)
+
+
+def _named(there: Opened, scope: Scope, session: ReportedSession) -> ReportedSession:
+    names = there.bank.segment_names(scope, session.name)
+    return replace(session, names=tuple(", ".join(words) for words in names))

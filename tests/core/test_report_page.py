@@ -337,6 +337,15 @@ def test_a_large_scope_makes_a_page_that_can_be_read(each: int) -> None:
     assert ("100 earlier sessions left out." in seen.text) == (each == 10)
 
 
+@pytest.mark.parametrize("turns", [900, 890, 2], ids=["all", "all but ten", "two"])
+def test_the_turns_of_many_short_sessions_are_shown_as_far_as_was_asked(turns: int) -> None:
+    sessions = tuple(session(f"s{n}", [f"said {n}"] * 4, at=DAY + timedelta(days=n)) for n in range(450))
+    seen = Page(report(ScopeContents(("a",), sessions), turns=turns))
+    assert sum(id_[0] == "t" and id_[1:].isdigit() for id_ in seen.ids) == turns
+    assert ("50 earlier sessions left out." in seen.text) == (turns == 2)
+    assert ("5 earlier sessions left out." in seen.text) == (turns == 890)
+
+
 def test_endless_words_are_cut() -> None:
     page = report(ScopeContents(("a",), (session("s", ["x" * 50_000, "y"]),)))
     assert len(page) < 30_000

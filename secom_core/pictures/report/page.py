@@ -20,6 +20,7 @@ from .drawings import MONTHS, months, strip
 from .html import STYLE, Page, counted, line, note, when, words
 
 _SESSIONS: Final = 400
+"""How many sessions are shown at least, where there are so many."""
 _TEMPLATE: Final = Template(files(__package__).joinpath("page.html").read_text(encoding="utf-8"))
 
 
@@ -90,7 +91,7 @@ def scope_report(contents: ScopeContents, *, made: datetime, title: str | None =
         contents: what the scope remembers.
         made: when the page is made; stands on it.
         title: what stands above it; the scope unless given.
-        turns: how many turns of the latest 400 sessions are shown word for word, the latest.
+        turns: how many turns are shown word for word, the latest.
 
     Raises:
         InvalidInput: for no turns.
@@ -98,7 +99,7 @@ def scope_report(contents: ScopeContents, *, made: datetime, title: str | None =
     if turns < 1:
         raise InvalidInput(f"a report shows 1 turn or more, got {turns}")
     name, page = line(title or " / ".join(contents.scope)), _page(contents, turns)
-    sessions = partial(_sessions, contents.sessions)
+    sessions = partial(_sessions, contents.sessions, shown_sessions(contents.sessions, turns))
     sections = [ReportSection("sessions", "Sessions", len(contents.sessions), sessions), *contents.sections]
     links = "".join(f'<a href="#{each.name}">{_heading(each)}</a>' for each in sections)
     body = "".join(
@@ -110,6 +111,16 @@ def scope_report(contents: ScopeContents, *, made: datetime, title: str | None =
     return _TEMPLATE.substitute(head, links=links, overview=overview, body=body)
 
 
+def shown_sessions(sessions: Sequence[ReportedSession], turns: int) -> int:
+    """How many sessions, the latest, a report shows: those of the turns that it shows, and 400 at least."""
+    shown = 0
+    for session in reversed(sessions):
+        if shown >= _SESSIONS and turns <= 0:
+            break
+        shown, turns = shown + 1, turns - len(session.turns)
+    return shown
+
+
 def _policy() -> str:
     """Nothing is loaded and nothing runs, whatever anybody has said; not even another style."""
     digest = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
@@ -119,7 +130,7 @@ def _policy() -> str:
 def _page(contents: ScopeContents, turns: int) -> Page:
     """The turns, and the numbers of the latest so many."""
     sessions = contents.sessions
-    latest = [turn.id for session in sessions[-_SESSIONS:] for turn in session.turns][-turns:]
+    latest = [turn.id for session in sessions for turn in session.turns][-turns:]
     numbers = {id_: number for number, id_ in enumerate(latest, start=1)}
     return Page({turn.id: turn for session in sessions for turn in session.turns}, numbers, contents.marks)
 
@@ -157,7 +168,7 @@ def _overview(contents: ScopeContents) -> Iterator[str]:
         yield f'<figure class="wide">{drawn}<figcaption>{caption}</figcaption></figure>'
 
 
-def _sessions(sessions: Sequence[ReportedSession], page: Page) -> Iterator[str]:
+def _sessions(sessions: Sequence[ReportedSession], shown: int, page: Page) -> Iterator[str]:
     """Each session, the latest first: its strip, and behind it the words."""
     if not sessions:
         yield note("Nothing is remembered.")
@@ -166,10 +177,10 @@ def _sessions(sessions: Sequence[ReportedSession], page: Page) -> Iterator[str]:
             f"The latest {len(page.numbers):,} of {len(page.turns):,} turns are shown word for word; "
             f"{counted(earlier, 'earlier turn')} left out."
         )
-    for session in sessions[: -_SESSIONS - 1 : -1]:
+    for session in sessions[: -shown - 1 : -1]:
         yield from _session(session, page)
-    if len(sessions) > _SESSIONS:
-        yield note(f"{counted(len(sessions) - _SESSIONS, 'earlier session')} left out.")
+    if left := len(sessions) - shown:
+        yield note(f"{counted(left, 'earlier session')} left out.")
 
 
 def _session(session: ReportedSession, page: Page) -> Iterator[str]:
