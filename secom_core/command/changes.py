@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -45,7 +45,7 @@ def remember_(args: Namespace) -> None:
             done = [_taken_in(there.bank, scope, session, dated, close=not args.open) for session in bar]
         except DuplicateId as error:
             raise Refused(_with_me(error, args.me)) from error
-        _prepared(there.bank, scope, sum(len(each.turn_ids) for each in done))
+        _prepared(there.bank, {scope: sum(len(each.turn_ids) for each in done)})
     dated.tell()
     new = sum(each.new for each in done)
     known = sum(sizes) - new
@@ -107,14 +107,19 @@ def _with_me(error: DuplicateId, me: str | None) -> str:
     return f"{error}. If it was remembered {way}, or forget it first"
 
 
-def _prepared(bank: MemoryBank, scope: Scope, turns: int) -> None:
+def _prepared(bank: MemoryBank, turns: Mapping[Scope, int]) -> None:
     """Make the search index of what came, now or before, where the first recall would take long over it.
 
     What is made already takes no time; a command that was interrupted may have left it.
+
+    Args:
+        bank: where it came.
+        turns: how many, by scope.
     """
-    if turns >= _MANY_TURNS:
-        if sys.stderr.isatty():
-            note("making the search index")
+    large = [scope for scope, count in turns.items() if count >= _MANY_TURNS]
+    if large and sys.stderr.isatty():
+        note("making the search index")
+    for scope in large:
         bank.prepare(scope)
 
 
@@ -188,7 +193,7 @@ def import_(args: Namespace) -> None:
     scope = scope_of(args) if args.scope is not None or args.scope_json is not None else exported
     with opened(args, make=True) as there:
         came = there.bank.storage.import_(lines, scope=scope)
-        _prepared(there.bank, scope, there.bank.stats(scope).turns)
+        _prepared(there.bank, {scope: there.bank.stats(scope).turns})
     show(args, {"turns": came}, f"{counted(came, 'turn')} came in")
 
 
@@ -213,6 +218,7 @@ def move_(args: Namespace) -> None:
             )
         with MemoryBank(open_named(args.target, make=True, key=key), parts) as target:
             done = there.bank.storage.move_to(target.storage)
+            _prepared(target, {scope: target.stats(scope).turns for scope in there.bank.scopes()})
     known = f", {done.known} there already" if done.known else ""
     text = f"{counted(done.scopes, 'scope')} moved with {counted(done.messages, 'message')}{known}"
     show(args, {"scopes": done.scopes, "known": done.known, "messages": done.messages}, text)

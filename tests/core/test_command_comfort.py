@@ -343,6 +343,8 @@ def test_after_a_large_import_nobody_waits_for_the_search_index() -> None:
     assert main(["export", *ALICE, "-o", "alice.jsonl"]) == 0
     assert main(["import", "alice.jsonl", "--store", "other.db"]) == 0
     assert kept("other.db") > 0
+    assert main(["move", "moved.db"]) == 0
+    assert kept("moved.db") > 0
 
 
 def test_each_command_stands_in_a_line_with_what_it_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
