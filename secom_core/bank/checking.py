@@ -107,7 +107,7 @@ def check(checkup: Checkup) -> tuple[Finding, ...]:
     if checkup.repair:
         free_last_ids(checkup.store, checkup.tables)
     found = damage.copy()
-    for look in CHECKS:
+    for look in checkup.deriving.bar(CHECKS, "checking", unit="check"):
         # Of a damaged file, it is reported already that not all of it can be read.
         with suppress(*([StoreError] if damage else [])):
             found += look(checkup)

@@ -24,6 +24,7 @@ from old_banks import write_old
 
 from secom_core import MemoryBank, Message
 from secom_core.archive.salvage import salvage
+from secom_core.bank import components
 from secom_core.command import main
 from secom_core.errors import DegradedWarning, MissingExtra, SecomError, StoreError
 from secom_core.llm.flow import Prompt
@@ -305,6 +306,15 @@ def test_a_check_names_the_table_whose_page_is_rubbish_and_what_saves_every_turn
     with MemoryBank.open(tmp_path / "new.db") as bank:
         assert bank.stats(ANN).turns == 120
         assert not bank.check()
+
+
+def test_who_waits_for_a_check_sees_how_far_it_is(monkeypatch, capsys):
+    monkeypatch.setattr(components, "_NOTICED_S", 0)
+    with MemoryBank.open(":memory:", progress=True) as bank:
+        bank.remember(("a",), [{"role": "user", "content": "I moved to Ghent."}], session="monday")
+        capsys.readouterr()
+        assert not bank.check()
+    assert "checking: 100%" in capsys.readouterr().err
 
 
 def test_the_command_warns_in_one_line_without_a_place_in_its_code(whole, tmp_path):
