@@ -125,10 +125,7 @@ class Reading:
         if at.tzinfo is not None:
             return at
         if not self.zone_given:
-            self.once(
-                "its times carry no time zone and are read as UTC; say which one it is with --timezone; what is stored "
-                "already keeps its times, so forget it first"
-            )
+            self.once("its times carry no time zone and are read as UTC; say which one it is with --timezone")
         return at.replace(tzinfo=self.zone)
 
     def person(self, name: str, text: str, *, mine: bool = False, **given: Any) -> Message:
