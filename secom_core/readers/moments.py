@@ -42,10 +42,11 @@ _DATES: Final = (
 )
 _TIME: Final = regex(
     rf"(?:(?P<early>{_EARLY})|(?P<later>{_LATER}))?\s?"
-    r"(?P<h>\d{1,2}):(?P<m>\d\d)(?::(?P<s>\d\d)(?:[.,]\d+)?)?\s*(?P<half>[ap]\.?m\.?)?\s*(?P<zone>Z|[+-]\d\d:?\d\d)?",
+    r"(?P<h>\d{1,2}):(?P<m>\d\d)(?::(?P<s>\d\d)(?:[.,]\d+)?)?\s*(?P<half>[ap]\.?m\.?)?\s*(?P<zone>Z|[+-]\d\d:?\d\d)?"
+    r"(?:\s?Uhr\b)?",
     re.I,
 )
-_BETWEEN: Final = regex(r"(?:\s|,|T|@|\bon\b|\bat\b|-|–)*", re.I)
+_BETWEEN: Final = regex(r"(?:\s|,|T|@|\bon\b|\bat\b|\bum\b|-|–)*", re.I)
 
 
 @dataclass(frozen=True, slots=True)

@@ -916,6 +916,31 @@ def test_columns_with_humps_in_their_names_are_known(tmp_path: Path) -> None:
     assert found[0][2:] == ("2024-05-01 16:35:00", "Which pan?")
 
 
+@pytest.mark.parametrize(
+    ("head", "first"),
+    [
+        ("Datum;Absender;Nachricht", "03.05.2024 14:05;Jörg;Grüße; bis später"),
+        ("Nachricht;Von;Datum/Uhrzeit", "Grüße; bis später;Jörg;03.05.2024, 14:05 Uhr"),
+        ("Uhrzeit;Datum;Absender;Inhalt", "14:05;03.05.2024;Jörg;Grüße; bis später"),
+        ("Date;Heure;Auteur;Message", "03/05/2024;14:05;Jörg;Grüße; bis später"),
+        ("Fecha;Hora;Remitente;Mensaje", "03/05/2024;14:05;Jörg;Grüße; bis später"),
+        ("Zeitpunkt;Absender;Nachricht", "3. Mai 2024 um 14:05 Uhr;Jörg;Grüße; bis später"),
+    ],
+)
+def test_columns_are_known_by_their_names_in_other_languages(tmp_path: Path, head: str, first: str) -> None:
+    # As Excel in such a country saves it: with semicolons, and in Windows-1252.
+    row = first.replace("Grüße; bis später", '"Grüße; bis später"')
+    [found] = of(tmp_path, "chat.csv", f"{head}\r\n{row}\r\n".encode("cp1252")).values()
+    assert found == [("", "Jörg", "2024-05-03 14:05:00", "Grüße; bis später")]
+
+
+def test_which_columns_are_not_read_is_said(tmp_path: Path) -> None:
+    said: list[str] = []
+    of(tmp_path, "t.csv", "sent at noon,words,from,Type\nx,Hi,Ann,sent\n", note=said.append)
+    hint = "are read as text=words, speaker=from, and these are not read: 'sent at noon'; say otherwise with --columns"
+    assert any(hint in each for each in said)
+
+
 def test_columns_are_guessed_and_that_is_said_or_named(tmp_path: Path) -> None:
     said: list[str] = []
     text = (

@@ -19,16 +19,30 @@ from ..moments import read_moment
 from ..reading import DateOrder, Reading, by_day, grouped, iso, seconds
 
 _GUESSES: Final = {
-    "text": "text message content body msg words utterance message_text",
-    "speaker": "speaker sender sender_name from author name username user_name who participant user nickname",
-    "role": "role",
-    "at": "at timestamp ts datetime date_time time date created_at sent_at created sent message_date created_date",
+    "text": "text message content body msg words utterance message_text "
+    "nachricht inhalt nachrichtentext texte contenu mensaje texto contenido mensagem messaggio testo "
+    "消息 消息内容 内容 訊息 メッセージ 本文",
+    "speaker": "speaker sender sender_name from author name username user_name who participant user nickname "
+    "absender von autor verfasser sprecher benutzer expéditeur auteur remitente remetente mittente autore "
+    "发送者 发送人 发件人 昵称 送信者 名前",
+    "role": "role rolle rôle rol",
+    "at": "at timestamp ts datetime date_time time date created_at sent_at created sent message_date created_date "
+    "zeitstempel zeitpunkt datum_uhrzeit horodatage fecha_hora data_hora data_ora 发送时间 日時 "
+    "uhrzeit zeit heure hora 时间 時間 時刻 datum fecha 日期 日付",
     "session": "session session_id conversation conversation_id dialogue_id thread thread_id chat chat_id channel "
-    "chat_session message_tree_id",
+    "chat_session message_tree_id unterhaltung konversation kanal conversación conversa conversazione 会话 会話",
     "id": "id message_id uuid msg_id",
 }
+"""What columns are called, in English, German, French, Spanish, Portuguese, Italian, Chinese and Japanese.
+
+Words that would mean something else in another of these languages, such as ``data``, are left out.
+"""
+_CLOCKS: Final = "time uhrzeit zeit heure hora 时间 時間 時刻"
+_DAYS: Final = "date datum fecha 日期 日付"
+"""What columns are called that hold the two parts of a time."""
 _ROLES: Final = {**ROLES, "prompter": "user"}
 """The role that each name stands for; OpenAssistant's users are prompters."""
+_OF_TELEPHONES: Final = ("Type", "Attachment")
 _SENT: Final = frozenset({"outgoing", "sent"})
 """What exports of a telephone's messages have as the type of those of its owner, who has no name there."""
 _PAIRS: Final = (
@@ -42,6 +56,7 @@ _PAIRS: Final = (
 _GIVEN: Final = ("input", "context")
 """What an instruction is about, in a column of its own."""
 _NUMERIC: Final = regex(r"(\d{1,2})([./-])(\d{1,2})[./-](\d{4}|\d\d)(?:,?\s+(.*))?")
+_BETWEEN_WORDS: Final = regex(r" [/&+] |[ /-]")
 _HUMP: Final = regex(r"(?<=[a-z0-9])(?=[A-Z])")
 _WITH_DAY: Final = regex(r"\d{4}-\d|\d[./]\d{1,2}[./]\d|\s\d{4}\b|(?<![.,\d])\d{9}")
 """What no time of day holds: a date, or seconds since 1970."""
@@ -145,12 +160,16 @@ def _columns(names: Sequence[Any], reading: Reading) -> dict[str, str]:
         guess = next((known[each] for each in guesses.split() if each in known), None)
         if guess is not None and what not in found and guess not in found.values():
             found[what] = guess
-    if found.get("at") == known.get("time") and "date" in known and "at" not in reading.columns:
-        found |= {"at": known["date"], "clock": known["time"]}
+    day, clock = (next((known[each] for each in names.split() if each in known), None) for names in (_DAYS, _CLOCKS))
+    if day and clock and "at" not in reading.columns and found.get("at") in (day, clock):
+        found |= {"at": day, "clock": clock}
     if "text" in found:
         if found != reading.columns:
             told = ", ".join(f"{what}={name}" for what, name in found.items() if what != "clock")
-            reading.once(f"its columns are read as {told}; say otherwise with --columns")
+            read = {*found.values(), *_OF_TELEPHONES}
+            left = ", ".join([shorten(name) for name in names if name and name not in read][:20])
+            besides = f", and these are not read: {left}" if left else ""
+            reading.once(f"its columns are read as {told}{besides}; say otherwise with --columns")
         return found
     for asked, answer in _PAIRS:
         if {asked, answer} <= known.keys():
@@ -158,12 +177,15 @@ def _columns(names: Sequence[Any], reading: Reading) -> dict[str, str]:
             given = next((known[each] for each in _GIVEN if each in known), None)
             return found if given is None or asked != "instruction" else {**found, "given": given}
     listed = ", ".join(shorten(name) for name in list(names)[:20])
-    raise InvalidInput(f"which column holds the words? Say it with --columns text=NAME; there are {listed}")
+    raise InvalidInput(
+        "which column holds the words? Say it with --columns text=NAME, and with speaker=NAME and at=NAME who said it "
+        f"and when; there are {listed}"
+    )
 
 
 def _spellings(name: str) -> set[str]:
     """``created_at`` of ``Created At``; of ``createdAt`` also ``createdat``, as ``timestamp`` of ``timeStamp``."""
-    plain = name.strip().replace(" ", "_").replace("-", "_")
+    plain = _BETWEEN_WORDS.sub("_", name.strip())
     return {plain.lower(), _HUMP.sub("_", plain).lower()}
 
 
@@ -182,7 +204,7 @@ def _message(
         return row.get(columns[what]) if what in columns else None
 
     text = str(cell("text") or "").strip()
-    type_, attached = (str(row.get(name) or "").strip() for name in ("Type", "Attachment"))
+    type_, attached = (str(row.get(name) or "").strip() for name in _OF_TELEPHONES)
     text = "\n".join(filter(None, [text, f"[file: {attached}]" if attached else ""]))
     if not text:
         reading.left_out["rows without words"] += 1
