@@ -38,7 +38,8 @@ def read_messages(
     ``timestamp``, ``created_at``, ``createdAt``, ``sent_at`` or ``datetime`` (a datetime, ISO text, or seconds
     since 1970). A role that is none of the usual ones is taken for the name of a person: ``("Ann", "Hello")``.
     Objects with ``model_dump``, such as the ``openai`` package's own messages, are read as the dict that they dump
-    to. Items of OpenAI's Responses API that are no messages (`is_step`) are left out.
+    to. So are the dicts as which LangChain and LlamaIndex store messages: with ``type`` and ``data``, or ``blocks``.
+    Items of OpenAI's Responses API that are no messages (`is_step`) are left out.
 
     Args:
         items: the messages.
@@ -103,17 +104,27 @@ def _read(item: object, place: int, zone: tzinfo) -> Message:
     raise InvalidTranscript(f"message {place}: expected a Message, a dict or a (role, text) pair, got {shorten(item)}")
 
 
-def _from_dict(item: Mapping[str, Any], place: int, zone: tzinfo) -> Message:
+def _from_dict(given: Mapping[str, Any], place: int, zone: tzinfo) -> Message:
+    item = _unwrapped(given)
     label, speaker = item.get("role"), item.get("name") or item.get("speaker")
     if not isinstance(label or speaker, str):
         raise InvalidTranscript(f"message {place}: needs a 'role' (or a 'speaker'), got {shorten(dict(item))}")
-    if not {"content", "text", "function_call", "tool_calls"} & item.keys():
+    if not {"content", "text", "blocks", "function_call", "tool_calls"} & item.keys():
         raise InvalidTranscript(f"message {place}: needs a 'content', got {shorten(dict(item))}")
     role = ROLES.get((label or "").casefold(), "")
     name = speaker or (None if role else label)
     words = _words(item, place)
     text = spoken(words) if role == "assistant" else words
     return Message(text, role, name, _id_of(item, place), _time_of(item, place, zone), _kept(item, place))
+
+
+def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A message as LangChain stores it (``messages_to_dict``), with its kind as its role; any other as it is."""
+    kind, data = item.get("type"), item.get("data")
+    if not isinstance(kind, str) or not isinstance(data, Mapping):
+        return item
+    role = data.get("role") if kind == "chat" else kind.removesuffix("MessageChunk")
+    return {**data, "role": role} if isinstance(role, str) and (kind == "chat" or role.lower() in ROLES) else item
 
 
 def _id_of(item: Mapping[str, Any], place: int) -> str | None:
@@ -127,7 +138,7 @@ def _id_of(item: Mapping[str, Any], place: int) -> str | None:
 
 
 def _words(item: Mapping[str, Any], place: int) -> str:
-    content = item.get("content", item.get("text"))
+    content = item.get("content", item.get("text", item.get("blocks")))
     if content is not None and not isinstance(content, (str, Sequence)):
         raise InvalidTranscript(f"message {place}: content is text or a list of parts, not {shorten(content)}")
     made = item.get("tool_calls") or ()
@@ -145,7 +156,7 @@ def _part(part: object, place: int) -> str:
         return part
     if not isinstance(part, Mapping):
         raise InvalidTranscript(f"message {place}: a content part is text or a dict, not {shorten(part)}")
-    kind = str(part.get("type", "text"))
+    kind = str(part.get("type", part.get("block_type", "text")))
     if kind in {"thinking", "redacted_thinking", "reasoning"}:
         return ""
     if kind == "tool_use":

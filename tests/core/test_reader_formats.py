@@ -713,6 +713,46 @@ RESPONSES = [
 ]
 
 
+LANGCHAIN: list[dict[str, Any]] = [
+    {"type": "human", "data": {"content": "My bike is a red Gazelle.", "type": "human", "name": None, "id": None}},
+    {
+        "type": "ai",
+        "data": {"content": "", "type": "ai", "id": "run-1", "tool_calls": [{"name": "shop", "args": {"q": "bell"}}]},
+    },
+    {"type": "tool", "data": {"content": "5 euros", "type": "tool", "name": "shop", "tool_call_id": "c1"}},
+    {"type": "AIMessageChunk", "data": {"content": [{"type": "text", "text": "A bell costs 5."}]}},
+    {"type": "chat", "data": {"content": "Ring it.", "type": "chat", "role": "Ann"}},
+]
+"""As `FileChatMessageHistory` and `messages_to_dict` write them."""
+
+
+@pytest.mark.parametrize("form", ["list", "lines"])
+def test_messages_that_langchain_has_stored_are_read(tmp_path: Path, form: str) -> None:
+    text = json.dumps(LANGCHAIN) if form == "list" else "\n".join(map(json.dumps, LANGCHAIN))
+    assert of(tmp_path, "history.json" if form == "list" else "history.jsonl", text)["history"] == [
+        ("user", None, "", "My bike is a red Gazelle."),
+        ("assistant", None, "", '[calls shop({"q": "bell"})]'),
+        ("tool", "shop", "", "5 euros"),
+        ("assistant", None, "", "A bell costs 5."),
+        ("", "Ann", "", "Ring it."),
+    ]
+    with pytest.raises(InvalidTranscript, match="needs a 'role'"):
+        of(tmp_path, "events.json", '[{"type": "click", "data": {"text": "x"}}]')
+
+
+def test_a_chat_store_of_llamaindex_is_a_session_for_each_key(tmp_path: Path) -> None:
+    blocks = [
+        {"block_type": "text", "text": "My dog is Rex."},
+        {"block_type": "image", "image": None, "url": "http://x/y.png"},
+    ]
+    monday = [{"role": "user", "additional_kwargs": {}, "blocks": blocks}]
+    store = {"monday": monday, "tuesday": [{"role": "assistant", "content": "Rex!", "additional_kwargs": {}}]}
+    assert of(tmp_path, "chat_store.json", json.dumps({"store": store, "class_name": "SimpleChatStore"})) == {
+        "monday": [("user", None, "", "My dog is Rex.\n[image]")],
+        "tuesday": [("assistant", None, "", "Rex!")],
+    }
+
+
 @pytest.mark.parametrize("form", ["lines", "list", "session"])
 def test_items_of_the_responses_api_that_are_no_messages_are_left_out_and_counted(tmp_path: Path, form: str) -> None:
     lines = "\n".join(map(json.dumps, RESPONSES))

@@ -167,6 +167,9 @@ def _whole(file: File, reading: Reading) -> Sequence[Any]:
     except (json.JSONDecodeError, RecursionError) as error:
         reading.bad(InvalidInput(f"not JSON: {error}{_cut(text, error)}"))
         return _before_damage(text)
+    if isinstance(whole, Mapping) and isinstance(whole.get("store"), Mapping):
+        # What LlamaIndex's SimpleChatStore persists.
+        return [{"session": key, "messages": messages} for key, messages in whole["store"].items()]
     return whole if isinstance(whole, list) else [whole]
 
 
