@@ -9,6 +9,8 @@ _BREAKS: Final = frozenset("br p div li tr h1 h2 h3 h4 h5 h6 blockquote quote pr
 _CELLS: Final = frozenset({"td", "th"})
 _SILENT: Final = frozenset({"script", "style", "head", "legacyquote"})
 _QUOTES: Final = frozenset({"blockquote", "quote"})
+_SIGNATURE: Final = "-- "
+"""The line above the signature of a mail; the space tells it from any other line."""
 _LONGEST: Final = 5_000_000
 
 
@@ -51,7 +53,7 @@ class _Words(HTMLParser):
     def end_line(self) -> None:
         """Keep the line that has been read, if there is anything in it, and begin the next."""
         text = "".join(self._line)
-        line = text.rstrip() if self._pre else text.strip()
+        line = text if text == _SIGNATURE else text.rstrip() if self._pre else text.strip()
         if line:
             self.lines.append(f"> {line}" if self._quoted else line)
         self._line.clear()

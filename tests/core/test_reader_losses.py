@@ -345,6 +345,20 @@ def test_a_mail_that_is_a_page_is_kept_without_what_it_quotes(tmp_path: Path) ->
     assert said(written(tmp_path / "x.eml", f"{head}{page}\n")) == [("Bob", "In Graz.")]
 
 
+SIGNATURES = {
+    "Gmail": '<div><div>-- <br></div><div dir="ltr" class="gmail_signature">Bob Baker<br>Baker & Sons</div></div>',
+    "Gmail, with a prefix": '<span class="gmail_signature_prefix">-- </span><br><div>Bob Baker</div>',
+    "Thunderbird": '<pre class="moz-signature" cols="72">-- \nBob Baker</pre>',
+}
+
+
+@pytest.mark.parametrize("program", SIGNATURES)
+def test_the_signature_of_a_mail_that_is_a_page_is_left_out(tmp_path: Path, program: str) -> None:
+    head = "From: Bob <bob@x.org>\nDate: Fri, 03 May 2024 21:16:00 +0200\nContent-Type: text/html\n\n"
+    page = f"<p>At nine?</p><p>--</p><p>Or at ten.</p>{SIGNATURES[program]}"
+    assert said(written(tmp_path / "x.eml", f"{head}{page}\n")) == [("Bob", "At nine?\n--\nOr at ten.")]
+
+
 @pytest.mark.parametrize("words", ["On Friday she wrote to me:\ncome!", "From: Graz\nDate: 3 May\nTo: Linz\nby train"])
 def test_words_that_only_look_like_a_repeated_mail_are_kept(tmp_path: Path, words: str) -> None:
     head = "From: Bob <bob@x.org>\nDate: Fri, 03 May 2024 21:16:00 +0200\nContent-Type: text/plain\n"
