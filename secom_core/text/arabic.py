@@ -18,6 +18,15 @@ _ENDINGS: Final = regex("(?<=[^ ]{3})(?:ا[تة]$|ا?ت(?:ي|نا|ك|كم|كن|�
 """The feminine, which is written otherwise before the ending that says whose something is, and its plural."""
 _FEMININE: Final = "\u0629"
 _BEFORE_ENDINGS: Final = "\u062a"
+_JOINED: Final = "\u0648\u0641\u0628\u0643\u0644"
+"""Letters that are written together with the word behind them: and, so, in, as, for."""
+_LEAST: Final = 3  # letters of a word behind such a letter
+
+
+def with_joined(word: str) -> tuple[str, ...]:
+    """A word of a question in small letters, and the same with and without what is written together with it."""
+    bare = word[1:] if word[:1] in _JOINED and len(word) > _LEAST else word
+    return tuple(dict.fromkeys((word, bare, *(letter + bare for letter in _JOINED))))
 
 
 def arabic_stem(word: str, stem: Callable[[str], str]) -> str:

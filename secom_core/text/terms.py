@@ -18,16 +18,17 @@ from typing import Final
 
 import Stemmer
 
-from .arabic import arabic_stem
+from .arabic import arabic_stem, with_joined
 from .eastern import content_of, is_letter
 from .gender import of_whom
 from .han import one_way
 from .humps import with_parts
 from .kept import KEPT, Kept
 from .patterns import regex
+from .query_forms import query_forms
+from .spellings import spelt_one_way, unaccented
 from .stopwords import ASKING, LETTERS, STOPWORDS
 from .turkish import turkish_stem
-from .verb_forms import verb_forms
 
 # Scripts without spaces between words, and Hangul, whose particles stick to the nouns.
 _NGRAM: Final = (
@@ -103,7 +104,7 @@ def _fold(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     if _JOINER in folded:
         folded = _ENDING.sub(" ", folded)
-    return _OPTIONAL.sub("", folded.replace("’", "'").replace("ʼ", "'").replace("ё", "е"))
+    return spelt_one_way(_OPTIONAL.sub("", folded.replace("’", "'").replace("ʼ", "'").replace("ё", "е")))
 
 
 def _pieces_in(text: str) -> re.Pattern[str]:
@@ -157,11 +158,7 @@ def _stem(word: str, language: str) -> str:
 
 
 def _plain(stem: str) -> str:
-    return _ACCENTED.sub(_unaccented, stem)
-
-
-def _unaccented(letter: re.Match[str]) -> str:
-    return unicodedata.normalize("NFD", letter[0])[0]
+    return _ACCENTED.sub(lambda letter: unaccented(letter[0]), stem)
 
 
 @lru_cache(maxsize=4096)
@@ -327,13 +324,15 @@ def term_variants(
     """
     variants: list[tuple[str, ...]] = []
     pieces = _pieces(text)
-    is_german = "german" in languages and (len(languages) == 1 or _latin_language(text, pieces) == "german")
+    latin = languages[0] if len(languages) == 1 else _latin_language(text, pieces)
     for piece in pieces:
         if _is_run(piece):
             variants += [(gram,) for gram in (_ngrams(piece) if keep_stopwords else _telling_ngrams(piece))]
         elif found := [term for language in languages for term in _asked_terms(piece, language, keep_stopwords)]:
             found += [term for language in rare for term in _asked_terms(piece, language, keep_stopwords)]
-            found += [form for term in found for form in verb_forms(term)] if is_german else []
+            # Of a language that the indexed texts are not in, no forms are looked for.
+            told = _language_of(piece, latin if latin in languages else "")
+            found += [form for term in found for form in query_forms(term, told)]
             variants.append(tuple(dict.fromkeys(found)))
     # What has no content words but function words of a script without spaces is looked for by these.
     return variants or (term_variants(text, languages, keep_stopwords=True) if _NGRAM_RUN.search(text) else [])
@@ -341,9 +340,12 @@ def term_variants(
 
 def _asked_terms(piece: str, language: str, keep_stopwords: bool) -> tuple[str, ...]:
     """The terms of a word of a question; none of one that asks, or helps a verb."""
-    if not keep_stopwords and piece in _ASKING.get(language, ()):
+    if not keep_stopwords and piece in _ASKING.get(_language_of(piece, language), ()):
         return ()
-    found = _words(language, keep_stopwords)[piece]
+    words = _words(language, keep_stopwords)
+    found = words[piece]
+    if found and _script_language(piece[:1]) == "arabic":
+        return tuple(chain.from_iterable(words[joined] for joined in with_joined(piece)))
     # "Mis hermanos" may be a brother and a sister.
     return (*found, *map(_plain, of_whom(piece, language)[1:]))
 

@@ -7,6 +7,8 @@ from typing import Final
 
 _LETTERS: Final = 5
 """By how many letters a stem is known: it is seldom longer, and the stemmer leaves endings (Can et al. 2008)."""
+_LEAST: Final = 2
+"""Letters; what is shorter has lost more than its endings: "o" of "our room" (odamız)."""
 
 
 def turkish_stem(word: str, stem: Callable[[str], str]) -> str:
@@ -14,6 +16,6 @@ def turkish_stem(word: str, stem: Callable[[str], str]) -> str:
     if not word.isalpha():
         return word
     # The stemmer takes one ending off "our wedding", and another one off what it leaves.
-    while len(stemmed := stem(word)) < len(word):
+    while _LEAST <= len(stemmed := stem(word)) < len(word):
         word = stemmed
-    return stemmed[:_LETTERS]
+    return word[:_LETTERS]
