@@ -288,10 +288,27 @@ def test_where_one_lived_is_found_where_one_said_that_one_lives() -> None:
 
 @pytest.mark.parametrize(
     ("text", "tokens"),
-    [("", 0), ("Hi!", 2), ("东京塔", 3), ("memory", 1), ("memories", 2), ("a b\nc", 3), ("हिन्दी", 1)],
+    [("", 0), ("Hi!", 2), ("东京塔", 3), ("memory", 1), ("memories", 2), ("a b\nc", 3), ("हिन्दी", 2)],
 )
 def test_the_token_estimate(text: str, tokens: int) -> None:
     assert count_tokens(text) == tokens
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "मेरा नाम प्रिया है, मैं इंदौर में रहती हूँ और बच्चों के अस्पताल में नर्स हूँ। मुझे मूँगफली से एलर्जी है।",
+        "أدفع الآن إيجار الشقة، لكن صاحبة البيت سترفع الإيجار من أبريل. كيف أتكلم معها؟",
+        "Şu anda kira olarak on beş bin lira ödüyorum ama ev sahibi nisandan itibaren kirayı yükseltiyor.",
+        "Moja siostra Kasia mieszka w Gdańsku, jest nauczycielką i ma dwoje dzieci. Co jej kupić, żeby nie było drogo?",
+        "Сейчас я плачу за квартиру двадцать тысяч, но хозяйка с апреля поднимает аренду. Как с ней поговорить?",
+        "Mi hermana Carmen vive en Vigo, es profesora y tiene dos hijos. ¿Qué le puedo regalar que no sea caro?",
+        "ตอนนี้จ่ายค่าเช่าห้องเดือนละหกพันบาท แต่เจ้าของบ้านจะขึ้นค่าเช่าตั้งแต่เดือนเมษายน",
+    ],
+)
+def test_a_budget_holds_in_any_language(text: str) -> None:
+    tokenizer = pytest.importorskip("llama_index.core.utils").get_tokenizer("gpt-4o")
+    assert count_tokens(text) >= 0.85 * len(tokenizer(text))
 
 
 READ_TWO_WAYS = [
