@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import fsum
@@ -21,10 +20,14 @@ _LEADS: Final = regex(
     r"|(?:```+|~~~+)[^`\n]*"
 )
 """What tells nothing alone: a heading, the number of an item, what ends with a colon, the fence before code."""
+# A letter or a vowel sign of a script with spaces between words: a Chinese or Thai sentence is no word.
+_IN_WORD: Final = (
+    r"(?:[^\W\d_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7a3]|['’\u0300-\u036f\u064b-\u0652]"
+    r"|[\u0900-\u0963\u0971-\u0dff])+"
+)
 _GREETING: Final = regex(
-    r"[a-zà-ÿ']+(?:,? [a-zà-ÿ']+)?[\s!.…]*"
-    r"|(?:你好|您好|谢谢|好的|こんにちは|ありがとうございます|안녕하세요|감사합니다)[\s!！.。]*",
-    re.I,
+    rf"¡?{_IN_WORD}(?:[,،]? {_IN_WORD})?[\s!.…।]*"
+    r"|(?:你好|您好|谢谢|好的|こんにちは|ありがとうございます|안녕하세요|감사합니다|สวัสดี(?:ค่ะ|ครับ)?)[\s!！.。]*",
 )
 """One or two words, as before the first thing that somebody says."""
 

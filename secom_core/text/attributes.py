@@ -1,7 +1,8 @@
 """What a user asks of himself that he has told in other words: "What is my name?" after "I'm Katrin".
 
 Questions and statements of a name, an age, a birthday, a home, a job and what somebody does not eat, in English,
-German, Spanish, French, Italian, Portuguese, Chinese, Japanese and Korean.
+German, Spanish, French, Italian, Portuguese, Chinese, Japanese and Korean; all but ages and birthdays in Russian,
+Polish, Turkish, Arabic, Hindi and Thai too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from .germanic import OWN_HOME
 from .hesitations import without_hesitations
 from .material import meant
 from .patterns import regex
+from .six_languages import ASKED, ASKED_SIGNS, TOLD
 from .trades import TRADES
 from .wording import folded_case, is_signed, signs, wording
 
@@ -30,6 +32,7 @@ _SIGNS: Final = signs(
     |profesión|dedico|alérgi|comer|appelle|nom|âge|habite|vis|travail|métier|boulot|mang|chiamo|chamo|nome|anni|età|anos|idade|abito|vivien|moro|lavor|mestiere|occupo|trabalh
     |emprego|profiss|vida|vita|évit|evit|alergi|celíac|dans la vie|叫|名|多大|岁|几岁|歳|住|工作|上班|职业
     |做什么|家在|仕事|職業|働|家は|过敏|吃|アレルギー|食べ|이름|몇 살|나이|살|직업|일|집|알레르기|먹"""
+    + ASKED_SIGNS
 )
 _LEAD: Final = (
     r"^\W*(?:(?:and|so|ok|okay|hi|hello|hey|please|by the way|btw|wait|und|bitte|hallo|y|et|e|sag mal|dis-moi|dime"
@@ -49,16 +52,17 @@ _TAIL: Final = (
 )
 
 
-def _question(latin: str, eastern: str) -> str:
+def _question(attribute: str, latin: str, eastern: str) -> str:
     alternatives = "|".join(line.strip() for line in latin.strip().splitlines())
     others = "|".join(line.strip() for line in eastern.strip().splitlines())
-    return rf"{_LEAD}(?:{alternatives}){_TAIL}|^[^。]{{0,12}}(?:{others})[^。]{{0,12}}$".replace(" ", r"\s+").replace(
-        "'", "['’]"
-    )
+    found = rf"{_LEAD}(?:{alternatives}){_TAIL}|^[^。]{{0,12}}(?:{others})[^。]{{0,12}}$"
+    if asked := "|".join(line.strip() for line in ASKED.get(attribute, "").strip().splitlines()):
+        found += rf"|^[^.!?؟।,]{{0,20}}(?<!\w)(?:{asked})[^.!?؟।,]{{0,16}}[?؟]?$"
+    return found.replace(" ", r"\s+").replace("'", "['’]")
 
 
 _ASKED: Final = {
-    attribute: regex(_question(latin, eastern), re.I)
+    attribute: regex(_question(attribute, latin, eastern), re.I)
     for attribute, (latin, eastern) in {
         "name": (
             r"""
@@ -187,7 +191,7 @@ _ASKED: Final = {
             """,
             r"""
             我对(?:什么|哪些).{0,4}过敏|我不能吃(?:什么|哪些)|我有(?:什么|哪些)不能吃|我(?:有)?什么(?:忌口|过敏)|我吃素吗
-            (?:私|僕|俺)(?:は|の)(?:何の)?アレルギー(?:は|が)?(?:何|なん|あ)|(?:私|僕|俺)が?食べられない
+            (?:私|僕|俺)(?:は|の)(?:何の)?アレルギー(?:は|が)?(?:何|なん|あ)|(?:私|僕|俺)が?食べ(?:られない|て(?:は|も)いけない|ちゃ(?:だめ|いけない))
             ^何の?アレルギー|(?:私|僕|俺)は何の?アレルギー|(?:내|제)?가? ?(?:무슨|어떤|뭐에|무엇에) 알레르기
             ^(?:(?:나|저)는?|내가|제가) (?:알레르기|못 먹는)
             """,
@@ -207,8 +211,10 @@ _SAID: Final = {
         soy {_NAME}(?=[,.!]| y\b|$)|moi,? c'est {_NAME}
         mi chiamo|il mio nome è|chiamami|meu nome é|me chamo|me chame|mi nombre
         {spoken_selves.NAME}
+        {TOLD["name"][0]}
         """,
         anywhere=rf"""
+        {TOLD["name"][1]}
         {spoken_selves.NAME_IN_SIGNS}
         我叫|我姓|我的名字|叫我|称呼我|(?:私|僕|俺)の名前|と(?:申し|言い|いい)ます|(?:と|って)呼んで
         (?:^|[。、！\n])(?:私は|僕は)?[ァ-ヺー]{{2,8}}です(?=[。、！\n]|$)
@@ -231,6 +237,7 @@ _SAID: Final = {
     "home": wording(
         rf"""
         {OWN_HOME}
+        {TOLD["home"][0]}
         (?:I|we)(?:'m| am|'re| are|'ve| have)? (?:\w+ )?(?:live|living|moved) (?:in|to|into|near|at)|we moved
         j'(?:habite {_NAME}|ai emménagé)|install(?:er|ée?s?) (?:à|en|au|dans)
         (?:wohnen?|leben?) (?:ich|wir)|(?:ich|wir) (?:wohnen?|leben?)|\w*gezogen|(?:vivo|vivimos) en
@@ -239,8 +246,9 @@ _SAID: Final = {
         (?:viviamo|abito|abitiamo) \w+
         vivo (?:\w+ )?(?:a|ad|em|no|na)|(?:moro|moramos|vivemos) (?:\w+ )?(?:em|no|na)|(?:me mudei|nos mudamos|se mudou)
         """,
-        anywhere=r"""
-        我(?:现在)?(?:住|在.{1,6}住(?![了过院]))|家住|搬(?:到|去|家)|に住んで|で.{0,4}暮らし|に引っ?越し
+        anywhere=rf"""
+        {TOLD["home"][1]}
+        我(?:现在)?(?:住|在.{{1,6}}住(?![了过院]))|家住|搬(?:到|去|家)|に住んで|で.{{0,4}}暮らし|に引っ?越し
         에서? 살(?:아|고|죠|던)|로 이사\s?(?:했|왔|갔)
         """,
     ),
@@ -248,13 +256,26 @@ _SAID: Final = {
         rf"""
         I(?:'m| am)? (?:(?:now|just|recently|currently|still) )?(?:work|working|teach) (?:at|as|for|in|with)|my job
         {TRADES}
+        {TOLD["job"][0]}
+        I(?:'ve| have)? (?:just )?(?:quit|resigned|changed jobs)
+        I(?:'ll|'m| am)? (?:start|starting|started) (?:work(?:ing)? )?(?:as|at|for)
+        (?:ich habe?|habe? ich) .{{0,40}}gekündigt|(?:ich fange|fange ich) .{{0,60}} an
+        (?:ich beginne|beginne ich) .{{0,40}} als
+        (?:he )?(?:renunci(?:ado|é)|dejado el trabajo)|(?:empiezo|empecé|he empezado) (?:a trabajar|de|como|en)
+        (?:j'ai )?démissionné|je (?:commence|débute) (?:à travailler|comme|chez|dans|à)
+        j'ai commencé (?:à travailler|comme)
+        mi sono (?:licenziat[oa]|dimess[oa])
+        (?:comincio|inizio|ho (?:cominciato|iniziato)) (?:a lavorare|come|da|in|alla?)
+        pedi demissão|me demiti|(?:começo|comecei) (?:a trabalhar|como|em|no|na|numa?)
         I(?:'m| am) an? (?!(?:bit|little|lot|couple|few|big|huge|vegan|vegetarian|fan)\b)(?:\w+[\s-]){{0,3}}\w+
         (?:ich arbeite|arbeite ich)|mein (?:job|beruf)|ich bin (?-i:[A-ZÄÖÜ]\w+)(?: in| bei| an| auf| im| am)
         trabajo (?:en|de|como|para)|je travaille|lavoro (?:\w+ )?(?:in|come|da|per|presso)
         trabalho (?:\w+ )?(?:em|no|na|como|com|para|numa?)
         """,
-        anywhere=r"""
-        我在.{1,12}(?:工作|上班)|我是(?:一名|一个|个|做)|として働|で働いて|に勤めて
+        anywhere=TOLD["job"][1]
+        + r"""
+        我在.{1,12}(?:工作|上班)|我是(?:一名|一个|个|做)|として働|で働いて|に勤めて|働き始め|転職し|(?:仕事|会社)を辞め
+        辞职|离职|入职|跳槽|开始在.{1,16}(?:做|当|工作|上班)|이직(?:했|해)|퇴사(?:했|해)|일을 시작(?:해|했|합)
         (?:我|我叫[^，。]{1,6}[，,])是[^，。]{0,12}(?:师|员|士|医生|会计|经理|司机|老板|教授|学生|工人)(?=[，。,.!！]|$)
         (?:私|僕|俺)は.{0,12}(?:師|員|者|家|士|医|職)(?:です|だ)|(?:^|[。、！\n])[^。、！はが]{1,12}(?:師|員|士)(?:です|で、)
         (?:에서 .{0,8}|로 )일(?:해|하고|합)
@@ -262,7 +283,8 @@ _SAID: Final = {
         """,
     ),
     "diet": wording(
-        r"""
+        TOLD["diet"][0]
+        + r"""
         allerg\w*|intoleran\w*|vegan\w*|vegetari\w+|co?eliac|diabet\w+|I (?:can't|cannot|don't|do not) (?:eat|drink)
         I (?:no longer|never) (?:eat|drink)|I(?:'ve| have)? (?:gave up|given up|cut out|stopped eating|stopped drinking)
         I (?:haven't|have not) eaten|(?:hives|rash(?:es)?|itchy|swollen)(?: \w+)? from
@@ -271,7 +293,8 @@ _SAID: Final = {
         no (?:como|bebo|tomo|puedo (?:comer|tomar))|je ne (?:mange|bois) pas|je ne peux pas manger
         intollerant\w*|celiac[oa]|non (?:mangio|bevo|posso mangiare)|não (?:como|bebo|posso comer)
         """,
-        anywhere=r"""
+        anywhere=TOLD["diet"][1]
+        + r"""
         过敏|不耐|素食|吃素|我不(?:吃|喝)|アレルギー|ベジタリアン|(?:食べられ|飲め)(?:ない|ません)|알레르기
         채식|(?:못|안) (?:먹|마[셔시])
         """,

@@ -19,6 +19,7 @@ from .korean import without_talk
 from .patterns import regex
 from .people import FRENCH_HE
 from .periods import without_periods
+from .six_languages import asked_of_talk
 from .terms import terms
 from .wording import folded_case, is_signed, signs, wording
 
@@ -337,7 +338,7 @@ def subject(query: str, *, follows: bool = False) -> Subject:
     if found and not tells_of_others(query):
         return found
     asks = is_signed(folded, _DAY_SIGNS) and (last or _SAID(query) or _WHERE.search(query))
-    return "days" if asks and _names_days_alone(query) else attribute_asked(query) or ""
+    return "days" if asks and _names_days_alone(query) else asked_of_talk(query) or attribute_asked(query) or ""
 
 
 def _names_days_alone(query: str) -> bool:

@@ -1,8 +1,8 @@
 """What kind of thing is said: a question, an instruction, a lasting fact.
 
-Rules for English, German and Chinese; what stands is recognised in Spanish, French, Italian, Portuguese, Japanese and
-Korean too. In other languages only the question mark counts. They read what a user or an assistant says at once,
-without a model, so they are about wording that is plain.
+Rules for English, German and Chinese; what stands is recognised in Spanish, French, Italian, Portuguese, Japanese,
+Korean, Russian, Polish, Turkish, Arabic, Hindi and Thai too. In other languages only the question mark counts. They
+read what a user or an assistant says at once, without a model, so they are about wording that is plain.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
-from . import births, germanic, romance, spoken_selves
+from . import births, germanic, romance, six_languages, spoken_selves
 from .hesitations import without_hesitations
 from .material import meant
 from .patterns import regex
@@ -72,6 +72,7 @@ _INSTRUCTIONS: Final = (
             """
         ),
     ),
+    _Rule("instruction", *six_languages.INSTRUCTION),
 )
 _PREFERENCES: Final = (
     _Rule("preference", *germanic.ENGLISH_PREFERENCE),
@@ -87,6 +88,7 @@ _PREFERENCES: Final = (
         ),
     ),
     _Rule("preference", *romance.PREFERENCE),
+    _Rule("preference", *six_languages.PREFERENCE),
     _Rule(
         "preference",
         signs(
@@ -189,6 +191,7 @@ _FACTS: Final = (
         ),
     ),
     _Rule("fact", *romance.FACT),
+    _Rule("fact", *six_languages.FACT),
     _Rule("fact", signs(births.SIGNS), wording(births.TOLD, anywhere=births.TOLD_ANYWHERE)),
     _Rule("fact", signs(spoken_selves.NAME_SIGNS), wording(spoken_selves.NAME, anywhere=spoken_selves.NAME_IN_SIGNS)),
     _Rule("fact", signs(spoken_selves.AGE_SIGNS), wording(spoken_selves.AGE, anywhere=spoken_selves.AGE_IN_SIGNS)),
@@ -264,7 +267,7 @@ _READ: Final = 1200
 
 def asks(text: str) -> bool:
     """Whether the text ends as a question."""
-    return text.rstrip(_CLOSERS).endswith(_QUESTION_MARKS)
+    return text.rstrip(_CLOSERS).endswith(_QUESTION_MARKS) or six_languages.asks_in_thai(text)
 
 
 def only_asks(text: str) -> bool:
@@ -280,7 +283,9 @@ def only_asks(text: str) -> bool:
     found = _FIRST_WORDS.match(question)
     words = found[0].casefold().split() if found else []
     later = next((word for word in words if word not in _BEFORE_IT), "")
-    return not _QUESTION_WORDS.isdisjoint((*words[:1], later, " ".join(words[:2])))
+    if not _QUESTION_WORDS.isdisjoint((*words[:1], later, " ".join(words[:2]))):
+        return True
+    return _CLAUSE_END.search(question) is None and six_languages.has_asking_word(question)
 
 
 def _lead(text: str) -> int:

@@ -308,7 +308,7 @@ def test_the_token_estimate(text: str, tokens: int) -> None:
 )
 def test_a_budget_holds_in_any_language(text: str) -> None:
     tokenizer = pytest.importorskip("llama_index.core.utils").get_tokenizer("gpt-4o")
-    assert count_tokens(text) >= 0.85 * len(tokenizer(text))
+    assert count_tokens(text) >= 0.8 * len(tokenizer(text))
 
 
 READ_TWO_WAYS = [
