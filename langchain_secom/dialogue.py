@@ -12,9 +12,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.runnables import run_in_executor
 
-from secom_core.bank import MemoryBank
-from secom_core.bank.answers import ANSWER_WAITS_S
-from secom_core.conversation import Message, Scope
+from secom_core.bank import BackgroundWriter, MemoryBank
+from secom_core.bank.answers import ANSWER_WAITS_S, shared_writer
+from secom_core.conversation import Message, Scope, Turn, group_messages
 from secom_core.errors import InvalidInput
 from secom_core.llm.flow import ChatModel
 from secom_core.llm.rewriting import QueryRewriter
@@ -143,11 +143,43 @@ def said_before(messages: Iterable[Any]) -> tuple[Message, ...]:
         raise InvalidInput(f"context is a list of messages, got {messages!r}") from error
 
 
-def said_in_session(bank: MemoryBank, scope: Scope, session: str) -> tuple[BaseMessage, ...]:
+def turns_of_session(
+    bank: MemoryBank, scope: Scope, session: str, *, last: int | None = None, writer: BackgroundWriter | None = None
+) -> list[Turn]:
+    """The latest turns of a session, and after them those that wait in memory for a locked store.
+
+    Args:
+        bank: where they are.
+        scope: whose they are.
+        session: its name.
+        last: how many of the stored ones; all unless given.
+        writer: in whose memory they wait, as for `remember_soon`.
+    """
+    # These are read first: what is written meanwhile is then among the stored ones.
+    waiting = [each for each in (writer or shared_writer(bank)).keeps(scope) if each.session == session]
+    turns = bank.turns(scope, session, last=last)
+    stored = {message.id for turn in turns for message in turn.messages}
+    left = (message for each in waiting for message in each.messages if message.id not in stored)
+    return [*turns, *group_messages(left, session)]
+
+
+def turns_within(turns: Sequence[Turn], window: int) -> list[Turn]:
+    """The last turns that have at most so many messages together; the last one always."""
+    kept: list[Turn] = []
+    for turn in reversed(turns):
+        if kept and sum(len(each.messages) for each in (*kept, turn)) > window:
+            break
+        kept.append(turn)
+    return kept[::-1]
+
+
+def said_in_session(
+    bank: MemoryBank, scope: Scope, session: str, writer: BackgroundWriter | None = None
+) -> tuple[BaseMessage, ...]:
     """The latest messages of a session, as the bank holds them; tools' results are left out."""
     # Somebody waits for the answer that this is for.
     with waiting_at_most(ANSWER_WAITS_S):
-        turns = bank.turns(scope, session, last=LOOKED_AT)
+        turns = turns_of_session(bank, scope, session, last=LOOKED_AT, writer=writer)
     return tuple(from_message(each) for turn in turns for each in turn.messages if each.role != "tool")
 
 

@@ -12,13 +12,21 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config, run_in_executor
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 
-from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer
+from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer, remember_soon
 from secom_core.bank.checks import check_count
 from secom_core.conversation import Message, Turn
 from secom_core.errors import InvalidInput
 from secom_core.memory import Recall, RecallOptions
 
-from .dialogue import Dialogue, QueryHook, check_hook, latest_said, said_in_session
+from .dialogue import (
+    Dialogue,
+    QueryHook,
+    check_hook,
+    latest_said,
+    said_in_session,
+    turns_of_session,
+    turns_within,
+)
 from .identity import Identity, check_key
 from .known_messages import ids_shown
 from .scopes import ScopeField, ScopePart, scope_of, session_of
@@ -90,13 +98,16 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Add messages. One that is there already, under the same id with the same words, is not added again.
 
+        While another program holds the store's lock, or the disk is full, they wait in memory (`remember_soon`).
+        `messages` has them, and they are written as soon as they can be.
+
         Raises:
             InvalidInput: a message's timestamp is no time.
-            StoreError: the store failed; nothing is added.
+            StoreError: the store failed in another way; nothing is added.
         """
         added = [each for message in messages for each in stored_form(message, self.session)]
         if added:
-            (self._writer or self._bank).remember(self.scope, added, session=self.session)
+            remember_soon(self._bank, self._writer, self.scope, added, session=self.session)
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """As `add_messages`, without blocking the event loop."""
@@ -189,18 +200,11 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
     @property
     def said_last(self) -> Sequence[BaseMessage]:
         """The latest messages of the session, for what follows up on them; without tools' results."""
-        return said_in_session(self._bank, self.scope, self.session)
+        return said_in_session(self._bank, self.scope, self.session, self._writer)
 
     def _turns(self) -> list[Turn]:
-        turns = self._bank.turns(self.scope, self.session, last=self._window)
-        if self._window is None:
-            return turns
-        kept: list[Turn] = []
-        for turn in reversed(turns):
-            if kept and sum(len(each.messages) for each in (*kept, turn)) > self._window:
-                break
-            kept.append(turn)
-        return kept[::-1]
+        turns = turns_of_session(self._bank, self.scope, self.session, last=self._window, writer=self._writer)
+        return turns if self._window is None else turns_within(turns, self._window)
 
     def _stored(self) -> list[Message]:
         return [message for turn in self._turns() for message in turn.messages]

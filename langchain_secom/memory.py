@@ -13,14 +13,14 @@ from langchain_core.runnables import RunnableConfig, run_in_executor
 from pydantic import ConfigDict, Field, StrictBool, StrictInt, field_validator, model_validator
 from typing_extensions import Self
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import MemoryBank, remember_soon
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.errors import InvalidInput, InvalidScope, MissingExtra
 from secom_core.memory import Recall, RecallOptions
 
 from .arguments import Hints, foreign
 from .convert import from_message, to_message, to_messages
-from .dialogue import Dialogue, QueryHook, coerced, said_in_session
+from .dialogue import Dialogue, QueryHook, coerced, said_in_session, turns_of_session, turns_within
 from .scopes import scope_of, session_of
 from .tracing import RecallRun
 
@@ -216,6 +216,9 @@ class SecomMemory(BaseMemory):
         Of a list of messages, the user's last one and what follows it are new; what stands before it was remembered
         when it was new.
 
+        While another program holds the store's lock, or the disk is full, they wait in memory (`remember_soon`), and
+        are written as soon as they can be.
+
         Args:
             inputs: the chain's inputs; the memory's own variable is passed over.
             outputs: the chain's outputs; an agent's intermediate steps are passed over.
@@ -226,7 +229,7 @@ class SecomMemory(BaseMemory):
         """
         messages = [*_messages(self._input(inputs), "user"), *_messages(self._output(outputs), "assistant")]
         if messages:
-            self.bank.remember(self.scope, messages, session=self.session)
+            remember_soon(self.bank, None, self.scope, messages, session=self.session)
 
     def clear(self) -> None:
         """Forget the current session, for good. Other sessions of the scope stay; see `MemoryBank.forget`."""
@@ -234,13 +237,9 @@ class SecomMemory(BaseMemory):
 
     def _latest(self) -> list[Turn]:
         """The last turns that have at most ``window`` messages together; the last one always."""
-        turns = self.bank.turns(self.scope, self.session, last=self.window) if self.window else []
-        kept: list[Turn] = []
-        for turn in reversed(turns):
-            if kept and sum(len(each.messages) for each in (*kept, turn)) > self.window:
-                break
-            kept.append(turn)
-        return kept[::-1]
+        if not self.window:
+            return []
+        return turns_within(turns_of_session(self.bank, self.scope, self.session, last=self.window), self.window)
 
     def _dialogue(self, inputs: Mapping[str, Any]) -> Dialogue:
         """The input, after the messages before it: of a list of messages these, else the session's."""

@@ -17,6 +17,7 @@ from pydantic import Field, PrivateAttr, StrictInt, model_validator
 from typing_extensions import Self
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.answers import shared_writer
 from secom_core.context.block import counter_with, shown_with
 from secom_core.conversation import Turn, group_messages
 from secom_core.errors import InvalidInput, StoreError, warn_degraded
@@ -197,6 +198,8 @@ class RecursiveSummaryMemory(SecomMemory):
                 when the next session closes.
         """
         self._settled()
+        if (keeper := shared_writer(self.bank)).keeps(self.scope):
+            keeper.flush(self.bank.storage.busy_timeout)
         self.bank.close_session(self.scope, self.session)
         self.session = next_session or uuid.uuid4().hex
         return self.bank.summaries.latest(self.scope)

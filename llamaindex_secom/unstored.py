@@ -102,7 +102,7 @@ def keep_meanwhile(bank: MemoryBank, scope: Scope, waiting: Sequence[Unstored]) 
 
 def still_waiting(bank: MemoryBank, scope: Scope, waiting: Sequence[Unstored]) -> list[Unstored]:
     """Those that the background writer was not given, or keeps: it has written the others, or they were forgotten."""
-    is_kept = shared_writer(bank).keeps(scope)
+    is_kept = bool(shared_writer(bank).keeps(scope))
     return [each for each in waiting if is_kept or not each._is_kept]
 
 

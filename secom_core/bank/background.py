@@ -181,10 +181,10 @@ class BackgroundWriter:
             self._unwritten.append(waiting)
             self._start()
 
-    def keeps(self, scope: Scope) -> bool:
-        """Whether messages of the scope wait in memory; what comes after them waits behind them."""
+    def keeps(self, scope: Scope) -> list[Unwritten]:
+        """What waits in memory of the scope's messages; what comes after them waits behind them."""
         with self._changed:
-            return any(each.scope == scope for each in self._unwritten)
+            return [each for each in self._unwritten if each.scope == scope]
 
     def forget(self, scope: Scope, session: str | None = None) -> None:
         """Write nothing more of a scope, or of a session of it, that waits in memory."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import sqlite3
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -139,6 +142,35 @@ async def test_pitfall_a_history_that_is_read_again_stores_nothing_twice(bank: M
             stored = SecomChatMessageHistory(bank, scope=ANN, session=f"w{window}").messages
             assert [message.text for message in stored][::2] == ["First.", "Second."]
             assert len(stored) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["invoke", "astream"])
+@pytest.mark.parametrize("by_key", [True, False])
+async def test_a_turn_waits_in_memory_for_a_locked_file_and_the_next_one_sees_it(
+    bank: MemoryBank, how: str, by_key: bool
+) -> None:
+    first, second = "I moved to Ghent.", "Where did I move to?"
+    with ScriptedServer(["How nice!", "To Ghent."]) as server:
+        histories, model = SessionHistories(bank, window=4), HttpChatModel(base_url=server.base_url)
+        chat: Any = RunnableWithMessageHistory(model, histories, history_factory_config=histories.specs)
+        if by_key:
+            chat = chat_over(server, histories)
+        given: list[Any] = [{"question": text} if by_key else [HumanMessage(text)] for text in (first, second)]
+        with closing(sqlite3.connect(str(bank.storage.path), isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            began = time.monotonic()
+            await run(how, chat, given[0])
+            assert words(history_of(bank).messages) == [("human", first), ("ai", "How nice!")]
+            await run(how, chat, given[1])
+            assert time.monotonic() - began < 20
+            other.execute("COMMIT")
+        assert server.requests[1].messages[-3:] == (("user", first), ("assistant", "How nice!"), ("user", second))
+    said = [("human", first), ("ai", "How nice!"), ("human", second), ("ai", "To Ghent.")]
+    assert words(history_of(bank).messages) == said
+    bank.close()
+    with MemoryBank.open(str(bank.storage.path)) as opened:
+        assert words(history_of(opened).messages) == said
 
 
 class Naive(BaseChatMessageHistory):

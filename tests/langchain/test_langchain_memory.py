@@ -288,3 +288,30 @@ def test_a_recall_for_an_answer_waits_a_second_for_a_locked_store_and_finds_ever
             assert time.monotonic() - began < 10
         assert "Ghent" in found
         assert "Lyon" in found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["sync", "async"])
+@pytest.mark.parametrize("kind", [SecomMemory, RecursiveSummaryMemory])
+async def test_an_answer_waits_in_memory_for_a_locked_file_and_the_next_turn_shows_it(
+    tmp_path: Path, how: str, kind: type[SecomMemory]
+) -> None:
+    path = tmp_path / "m.db"
+    memory = kind(store_path=str(path), scope=SCOPE, session="today")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        await save(how, memory, {"input": "I moved to Ghent."}, {"response": "How nice!"})
+        await save(how, memory, {"input": "And my aunt to Lyon."}, {"response": "I see."})
+        shown = "Human: I moved to Ghent.\nAI: How nice!\nHuman: And my aunt to Lyon.\nAI: I see."
+        assert await load(how, memory, {"input": "Who moved?"}) == shown
+        assert time.monotonic() - began < 20
+        other.execute("COMMIT")
+    if isinstance(memory, RecursiveSummaryMemory):
+        closed = memory.close_session()
+        assert closed is not None
+        assert "Lyon" in closed.text
+    memory.bank.close()
+    with MemoryBank.open(path) as opened:
+        stored = [message.text for turn in opened.turns(SCOPE, "today") for message in turn.messages]
+    assert stored == ["I moved to Ghent.", "How nice!", "And my aunt to Lyon.", "I see."]
