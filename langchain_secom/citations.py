@@ -21,6 +21,7 @@ from secom_core.memory import RecallOptions
 
 from .answers import Answer, AnswerReader, joined
 from .dialogue import Dialogue
+from .history import messages_shown
 from .impressions import (
     BankSearch,
     PromptMemories,
@@ -61,6 +62,7 @@ def with_citation_feedback(
 
     Each call recalls memories for its question, puts them into ``context`` as one numbered block of quoted data with
     the instruction to cite, runs the chain, reads the citations from the answer, and records them in the bank once.
+    Inside a `RunnableWithMessageHistory` over a `SecomChatMessageHistory`, what the history shows is not recalled.
     Chunks of a stream reach the user as they come. An answer that fails, is cut short, calls tools or is not read to
     its end is not recorded.
 
@@ -233,7 +235,7 @@ class CitationFeedback(Runnable[Any, Any]):
 
     def _answer(self, input: Any, config: RunnableConfig, **kwargs: Any) -> Answer:
         dialogue, inputs = self._parsed(input)
-        question, memories = dialogue.question, self._find(dialogue, config)
+        question, memories = dialogue.question, self._find(dialogue, inputs, config)
         reader = self._reader(memories)
         pieces = list(reader.read(self._chain.invoke(self._with_memories(inputs, memories), config, **kwargs)))
         cited = self._reward(question, memories, reader.finish(), config)
@@ -241,7 +243,7 @@ class CitationFeedback(Runnable[Any, Any]):
 
     async def _aanswer(self, input: Any, config: RunnableConfig, **kwargs: Any) -> Answer:
         dialogue, inputs = self._parsed(input)
-        question, memories = dialogue.question, await self._afind(dialogue, config)
+        question, memories = dialogue.question, await self._afind(dialogue, inputs, config)
         reader = self._reader(memories)
         pieces = list(reader.read(await self._chain.ainvoke(self._with_memories(inputs, memories), config, **kwargs)))
         cited = await self._areward(question, memories, reader.finish(), config)
@@ -249,7 +251,7 @@ class CitationFeedback(Runnable[Any, Any]):
 
     def _streamed(self, input: Iterator[Any], config: RunnableConfig, **kwargs: Any) -> Iterator[Answer]:
         dialogue, inputs = self._parsed(next(input))
-        question, memories = dialogue.question, self._find(dialogue, config)
+        question, memories = dialogue.question, self._find(dialogue, inputs, config)
         reader = self._reader(memories)
         for chunk in self._chain.stream(self._with_memories(inputs, memories), config, **kwargs):
             yield from reader.read(chunk)
@@ -261,7 +263,7 @@ class CitationFeedback(Runnable[Any, Any]):
         self, input: AsyncIterator[Any], config: RunnableConfig, **kwargs: Any
     ) -> AsyncIterator[Answer]:
         dialogue, inputs = self._parsed(await anext(input))
-        question, memories = dialogue.question, await self._afind(dialogue, config)
+        question, memories = dialogue.question, await self._afind(dialogue, inputs, config)
         reader = self._reader(memories)
         async with aclosing(self._chain.astream(self._with_memories(inputs, memories), config, **kwargs)) as chunks:  # type: ignore[type-var]
             async for chunk in chunks:
@@ -283,21 +285,21 @@ class CitationFeedback(Runnable[Any, Any]):
             raise InvalidInput(f"the memories go into {taken[0]!r}; leave it out of the input, got {input!r}")
         return Dialogue.asked(inputs[self._question_key]), dict(inputs)
 
-    def _find(self, dialogue: Dialogue, config: RunnableConfig) -> PromptMemories:
-        found: list[PromptMemories] = []
+    def _find(self, dialogue: Dialogue, inputs: Mapping[str, Any], config: RunnableConfig) -> PromptMemories:
+        found, shown = list[PromptMemories](), messages_shown(inputs, self._question_key)
 
         def recall(question: str, config: RunnableConfig) -> list[Document]:
-            found.append(self._search.find(question, config, dialogue))
+            found.append(self._search.find(question, config, dialogue, shown))
             return list(found[0].documents)
 
         RunnableLambda(recall).invoke(dialogue.question, _step(config, "recall"))
         return found[0]
 
-    async def _afind(self, dialogue: Dialogue, config: RunnableConfig) -> PromptMemories:
-        found: list[PromptMemories] = []
+    async def _afind(self, dialogue: Dialogue, inputs: Mapping[str, Any], config: RunnableConfig) -> PromptMemories:
+        found, shown = list[PromptMemories](), messages_shown(inputs, self._question_key)
 
         async def recall(question: str, config: RunnableConfig) -> list[Document]:
-            found.append(await self._search.afind(question, config, dialogue))
+            found.append(await self._search.afind(question, config, dialogue, shown))
             return list(found[0].documents)
 
         await RunnableLambda(recall).ainvoke(dialogue.question, _step(config, "recall"))

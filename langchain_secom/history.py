@@ -190,10 +190,10 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
         contents: bool,
     ) -> RecallRun:
         def search() -> Recall:
-            turns = self._turns()
-            in_history = [turn.id for turn in turns] if shown is None else ids_shown(turns, shown)
             before = latest_said(self.said_last if context is None else context)
-            return self._bank.recall(self.scope, query, exclude=in_history, context=before, **options.arguments)
+            return self._bank.recall(
+                self.scope, query, exclude=self.ids_shown(shown), context=before, **options.arguments
+            )
 
         return RecallRun(search=search, query=query, scope=self.scope, contents=contents)
 
@@ -201,6 +201,11 @@ class SecomChatMessageHistory(BaseChatMessageHistory):
     def said_last(self) -> Sequence[BaseMessage]:
         """The latest messages of the session, for what follows up on them; without tools' results."""
         return said_in_session(self._bank, self.scope, self.session, self._writer)
+
+    def ids_shown(self, shown: Sequence[BaseMessage] | None) -> list[str]:
+        """The ids of the turns that a prompt with these messages shows; of all turns where nobody knows them."""
+        turns = self._turns()
+        return [turn.id for turn in turns] if shown is None else ids_shown(turns, shown)
 
     def _turns(self) -> list[Turn]:
         turns = turns_of_session(self._bank, self.scope, self.session, last=self._window, writer=self._writer)
@@ -332,21 +337,15 @@ class _RecalledMemories(Runnable[Any, str]):
         config = ensure_config(config)
         dialogue = self._dialogue(input, _history(config))
         query = dialogue.query(self._query)
-        shown = self._shown(input)
+        shown = messages_shown(input, self._key)
         return _history(config).recall(query, context=dialogue.before, shown=shown, config=config, **self._arguments)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> str:
         config = ensure_config(config)
         dialogue = await run_in_executor(None, self._dialogue, input, _history(config))
         query = await dialogue.aquery(self._query)
-        arguments = {**self._arguments, "shown": self._shown(input), "config": config}
+        arguments = {**self._arguments, "shown": messages_shown(input, self._key), "config": config}
         return await _history(config).arecall(query, context=dialogue.before, **arguments)
-
-    def _shown(self, input: Any) -> Sequence[BaseMessage] | None:
-        """The history in the step's input, as it is there; nothing where none is, so that nobody knows."""
-        given = input.items() if isinstance(input, Mapping) else ()
-        lists = [value for key, value in given if key != self._key and _are_messages(value)]
-        return [message for each in lists for message in each] if lists else None
 
     def _dialogue(self, input: Any, history: SecomChatMessageHistory) -> Dialogue:
         value = input[self._key] if self._key is not None and isinstance(input, Mapping) else input
@@ -354,15 +353,27 @@ class _RecalledMemories(Runnable[Any, str]):
         return dialogue if dialogue.before else replace(dialogue, before=tuple(history.said_last))
 
 
+def messages_shown(input: Any, question_key: str | None) -> Sequence[BaseMessage] | None:
+    """The history in a step's input, as it is there; nothing where none is, so that nobody knows."""
+    given = input.items() if isinstance(input, Mapping) else ()
+    lists = [value for key, value in given if key != question_key and _are_messages(value)]
+    return [message for each in lists for message in each] if lists else None
+
+
 def _are_messages(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(each, BaseMessage) for each in value)
 
 
-def _history(config: RunnableConfig) -> SecomChatMessageHistory:
+def history_around(config: RunnableConfig) -> SecomChatMessageHistory | None:
+    """The history of the `RunnableWithMessageHistory` that a run is in; nothing where it is in none of ours."""
     history = config.get("configurable", {}).get("message_history")
-    if not isinstance(history, SecomChatMessageHistory):
+    return history if isinstance(history, SecomChatMessageHistory) else None
+
+
+def _history(config: RunnableConfig) -> SecomChatMessageHistory:
+    if (history := history_around(config)) is None:
         raise InvalidInput(
             "recalled_memories works inside a RunnableWithMessageHistory over a SecomChatMessageHistory; the "
-            f"configuration has {history!r}"
+            f"configuration has {config.get('configurable', {}).get('message_history')!r}"
         )
     return history

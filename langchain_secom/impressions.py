@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from langchain_core.documents import Document
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
 
 from secom_core.bank import MemoryBank
@@ -18,13 +19,16 @@ from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, Recall, RecallOptions
 
 from .convert import to_document
-from .dialogue import Dialogue
+from .dialogue import Dialogue, latest_said
+from .history import history_around
 from .hits import is_of_bank, numbered, to_hits
 from .retriever import SecomRetriever
 from .scopes import bound_scope, common_scope, scope_in
 
 References = Mapping[int, Mapping[str, Any]]
 """For every number in a block, the ids of the memory and turns that it stands for."""
+Shown = Sequence[BaseMessage] | None
+"""The history in a chain's input; nothing where none is."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +53,24 @@ class PromptMemories:
 
 def _said(dialogue: Dialogue) -> dict[str, Any]:
     """What a recall is told of the question beside its words."""
-    return {"context": dialogue.context, "now": dialogue.at}
+    return {"now": dialogue.at, **({"context": dialogue.context} if dialogue.before else {})}
 
 
 class Search(Protocol):
     """Finds the memories for a question."""
 
-    def find(self, question: str, config: RunnableConfig, dialogue: Dialogue) -> PromptMemories:
-        """Find the memories, in a run with this configuration, after what was said before the question."""
+    def find(self, question: str, config: RunnableConfig, dialogue: Dialogue, shown: Shown) -> PromptMemories:
+        """Find the memories, in a run with this configuration, after what was said before the question.
+
+        Args:
+            question: what is searched for.
+            config: of the run.
+            dialogue: the question, and what was said before it.
+            shown: the history in the chain's input, where there is one.
+        """
         ...
 
-    async def afind(self, question: str, config: RunnableConfig, dialogue: Dialogue) -> PromptMemories:
+    async def afind(self, question: str, config: RunnableConfig, dialogue: Dialogue, shown: Shown) -> PromptMemories:
         """As `find`, without blocking the event loop."""
         ...
 
@@ -80,20 +91,20 @@ class BankSearch:
     scope_keys: tuple[str, ...]
     options: RecallOptions
 
-    def find(self, question: str, config: RunnableConfig, dialogue: Dialogue) -> PromptMemories:
-        """Recall from the bank."""
-        return self._recall(question, self._scope(config), dialogue)
+    def find(self, question: str, config: RunnableConfig, dialogue: Dialogue, shown: Shown) -> PromptMemories:
+        """Recall from the bank; what the history around the run shows is left out, and was said before the question."""
+        scope, history, about = self._scope(config), history_around(config), _said(dialogue)
+        if history is not None and history.scope == scope:
+            about = {"context": latest_said(history.said_last), "exclude": history.ids_shown(shown), **about}
+        recall = self.bank.recall(scope, question, **about, **self.options.arguments)
+        return PromptMemories(recall.text, _documents(recall.hits, scope), references(recall), scope, recall.impression)
 
-    async def afind(self, question: str, config: RunnableConfig, dialogue: Dialogue) -> PromptMemories:
+    async def afind(self, question: str, config: RunnableConfig, dialogue: Dialogue, shown: Shown) -> PromptMemories:
         """As `find`, without blocking the event loop."""
-        return await run_in_executor(None, self._recall, question, self._scope(config), dialogue)
+        return await run_in_executor(None, self.find, question, config, dialogue, shown)
 
     def _scope(self, config: RunnableConfig) -> Scope:
         return scope_in(config, self.scope, self.scope_keys, caller="with_citation_feedback")
-
-    def _recall(self, question: str, scope: Scope, dialogue: Dialogue) -> PromptMemories:
-        recall = self.bank.recall(scope, question, **_said(dialogue), **self.options.arguments)
-        return PromptMemories(recall.text, _documents(recall.hits, scope), references(recall), scope, recall.impression)
 
 
 @dataclass(frozen=True)
@@ -110,7 +121,7 @@ class RetrieverSearch:
     retriever: Runnable[str, list[Document]]
     scope: Scope | None
 
-    def find(self, question: str, config: RunnableConfig, dialogue: Dialogue) -> PromptMemories:
+    def find(self, question: str, config: RunnableConfig, dialogue: Dialogue, shown: Shown) -> PromptMemories:
         """Invoke the retriever; what was said before the question weighs in where it takes it.
 
         Raises:
@@ -119,7 +130,7 @@ class RetrieverSearch:
         """
         return self._memories(question, self.retriever.invoke(question, config, **self._said(dialogue)))
 
-    async def afind(self, question: str, config: RunnableConfig, dialogue: Dialogue) -> PromptMemories:
+    async def afind(self, question: str, config: RunnableConfig, dialogue: Dialogue, shown: Shown) -> PromptMemories:
         """As `find`, without blocking the event loop."""
         documents = await self.retriever.ainvoke(question, config, **self._said(dialogue))
         return await run_in_executor(None, self._memories, question, documents)

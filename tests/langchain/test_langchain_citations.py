@@ -24,7 +24,7 @@ from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableGenerator, RunnableLambda, RunnablePassthrough
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
-from langchain_secom import CitationReranker, SecomRetriever, with_citation_feedback
+from langchain_secom import CitationReranker, SecomRetriever, SessionHistories, with_citation_feedback
 from langchain_secom.answers import CITED
 from secom_core.bank import MemoryBank
 from secom_core.citations.prompt import CITE_INSTRUCTION
@@ -791,6 +791,35 @@ async def test_a_history_around_it(bank: MemoryBank, how: str) -> None:
         assert "Ghent." in [text for _, text in server.requests[1].messages]
     assert [message.text for message in history.messages][1::2] == ["Ghent.", "Swims."]
     assert cited_in(bank) == [(1,), (1,)]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("how", ["invoke", "astream"])
+@pytest.mark.parametrize("by_key", [True, False])
+async def test_what_the_history_around_it_shows_is_not_recalled_and_was_said_before(
+    bank: MemoryBank, how: str, by_key: bool
+) -> None:
+    parts = [MessagesPlaceholder("history"), ("human", "{question}")] if by_key else [MessagesPlaceholder("question")]
+    prompt, histories = ChatPromptTemplate.from_messages([("system", "{context}"), *parts]), SessionHistories(bank)
+    first, then = "I have a new dog, called Bello.", "And what does he do?"
+    with ScriptedServer(["How nice [1].", "Swims [1]."]) as server:
+        around: Any = RunnableWithMessageHistory(
+            with_citation_feedback(prompt | HttpChatModel(base_url=server.base_url), bank, markers="strip", k=1),
+            histories,
+            input_messages_key="question",
+            history_messages_key="history" if by_key else None,
+            history_factory_config=histories.specs,
+        )
+        config = {"configurable": {"user_id": "ann", "session_id": "today"}}
+        for question in (first, then):
+            await ask(how, around, {"question": question if by_key else [HumanMessage(question)]}, config)
+        block = server.requests[1].messages[0][1]
+        assert (first, "How nice.", then) == tuple(text for _, text in server.requests[1].messages[1:])
+    assert "new dog" not in block
+    assert "How nice" not in block
+    assert "Bello" in block, "he is the dog that the history is about"
+    assert [message.text for message in histories("ann", "today").messages] == [first, "How nice.", then, "Swims."]
 
 
 @pytest.mark.slow
