@@ -13,11 +13,13 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda, R
 from langchain_core.runnables.base import RunnableLike, coerce_to_runnable
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.answers import ANSWER_WAITS_S
 from secom_core.bank.checks import check_choice, check_text
 from secom_core.citations import Citations
 from secom_core.citations.prompt import CITE_INSTRUCTION
 from secom_core.errors import InvalidInput, SecomError, shorten, warn_degraded
 from secom_core.memory import RecallOptions
+from secom_core.stores.database import waiting_at_most
 
 from .answers import Answer, AnswerReader, joined
 from .dialogue import Dialogue
@@ -347,8 +349,12 @@ class CitationFeedback(Runnable[Any, Any]):
         scope, impression = memories.scope, memories.impression
         if scope is None or impression is None or not citations.is_feedback:
             return None
-        reward = self._bank.citations.reward
-        return lambda _: {"lesson": reward(scope, question, impression, citations).kind}
+
+        def learn(_: Mapping[str, Any]) -> dict[str, Any]:
+            with waiting_at_most(ANSWER_WAITS_S):
+                return {"lesson": self._bank.citations.reward(scope, question, impression, citations).kind}
+
+        return learn
 
 
 def _step(config: RunnableConfig, name: str, counts: Mapping[str, Any] | None = None) -> RunnableConfig:

@@ -11,12 +11,14 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.answers import ANSWER_WAITS_S
 from secom_core.citations import Citations, Impression
 from secom_core.context import citable, render
 from secom_core.context.lines import escaped
 from secom_core.conversation import Scope
 from secom_core.errors import InvalidInput
 from secom_core.memory import Hit, Recall, RecallOptions
+from secom_core.stores.database import waiting_at_most
 
 from .convert import to_document
 from .dialogue import Dialogue, latest_said
@@ -96,7 +98,8 @@ class BankSearch:
         scope, history, about = self._scope(config), history_around(config), _said(dialogue)
         if history is not None and history.scope == scope:
             about = {"context": latest_said(history.said_last), "exclude": history.ids_shown(shown), **about}
-        recall = self.bank.recall(scope, question, **about, **self.options.arguments)
+        with waiting_at_most(ANSWER_WAITS_S):
+            recall = self.bank.recall(scope, question, **about, **self.options.arguments)
         return PromptMemories(recall.text, _documents(recall.hits, scope), references(recall), scope, recall.impression)
 
     async def afind(self, question: str, config: RunnableConfig, dialogue: Dialogue, shown: Shown) -> PromptMemories:
@@ -144,7 +147,8 @@ class RetrieverSearch:
         if scope is None or not hits:
             return PromptMemories()
         scope = bound_scope(scope, self.scope, caller="with_citation_feedback")
-        impression = self.bank.citations.impression(scope, question, hits)
+        with waiting_at_most(ANSWER_WAITS_S):
+            impression = self.bank.citations.impression(scope, question, hits)
         return PromptMemories(citable(render(hits)), _documents(hits, scope), _hit_references(hits), scope, impression)
 
 

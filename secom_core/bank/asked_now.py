@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from itertools import takewhile
@@ -10,8 +10,10 @@ from typing import Any, Final
 
 from ..conversation import USER_ROLES, Scope, Turn, check_scope
 from ..memory import Recall
+from ..stores.database import waiting_at_most
 from ..text.speech import only_asks
 from ..times import in_zone, present
+from .answers import ANSWER_WAITS_S
 from .bank import MemoryBank
 
 _AT_WORK: Final = timedelta(minutes=10)
@@ -31,7 +33,8 @@ def recalled(
 ) -> Recall:
     """What a bank recalls, without the question that ends its session: nobody has answered, and nothing followed.
 
-    Where something followed, in a dialogue of several users for example, that may be the answer.
+    Where something followed, in a dialogue of several users for example, that may be the answer. Somebody waits for
+    the answer that the recall is for, so that it waits for a locked store no longer than a second.
 
     Args:
         bank: where it searches.
@@ -41,6 +44,18 @@ def recalled(
         exclude: ids of turns that are left out too.
         options: of the recall.
     """
+    with waiting_at_most(ANSWER_WAITS_S):
+        return _recalled(bank, scope, query, asked, exclude, options)
+
+
+def _recalled(
+    bank: MemoryBank,
+    scope: Sequence[str],
+    query: str,
+    asked: Iterable[str],
+    exclude: Collection[str],
+    options: Mapping[str, Any],
+) -> Recall:
     recall = bank.recall(scope, query, exclude=exclude, **options)
     questions = {way for each in (query, *asked) if only_asks(each) for way in _ways_stored(bank, each)}
     if not questions:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import sqlite3
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -791,6 +795,23 @@ async def test_a_history_around_it(bank: MemoryBank, how: str) -> None:
         assert "Ghent." in [text for _, text in server.requests[1].messages]
     assert [message.text for message in history.messages][1::2] == ["Ghent.", "Swims."]
     assert cited_in(bank) == [(1,), (1,)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["invoke", "astream"])
+async def test_an_answer_with_citations_waits_seconds_at_most_for_a_locked_file(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "m.db"
+    with filled(str(path)) as bank, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        bank.remember(ANN, [("user", "Bello sleeps in Ghent too.")], session="sunday", later=True)
+        prompted = PROMPT | GenericFakeChatModel(messages=iter([AIMessage("In Ghent [1].")] * 2))
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        for retriever in (None, SecomRetriever(bank=bank, scope=ANN)):
+            chain = with_citation_feedback(prompted, bank, retriever=retriever)
+            with pytest.warns(DegradedWarning, match="not taken in"):
+                assert (await ask(how, chain, QUESTION)).text == "In Ghent [1]."
+        assert time.monotonic() - began < 20
+        other.execute("COMMIT")
 
 
 @pytest.mark.slow
