@@ -13,8 +13,8 @@ from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messag
 from langchain_core.runnables import run_in_executor
 
 from secom_core.bank import BackgroundWriter, MemoryBank
-from secom_core.bank.answers import ANSWER_WAITS_S, shared_writer
-from secom_core.conversation import Message, Scope, Turn, group_messages
+from secom_core.bank.answers import ANSWER_WAITS_S, turns_of_session
+from secom_core.conversation import Message, Scope, Turn
 from secom_core.errors import InvalidInput
 from secom_core.llm.flow import ChatModel
 from secom_core.llm.rewriting import QueryRewriter
@@ -141,26 +141,6 @@ def said_before(messages: Iterable[Any]) -> tuple[Message, ...]:
         return ours[-LOOKED_AT:] if len(ours) == len(items) else latest_said(convert_to_messages(items))
     except (NotImplementedError, TypeError, ValueError) as error:
         raise InvalidInput(f"context is a list of messages, got {messages!r}") from error
-
-
-def turns_of_session(
-    bank: MemoryBank, scope: Scope, session: str, *, last: int | None = None, writer: BackgroundWriter | None = None
-) -> list[Turn]:
-    """The latest turns of a session, and after them those that wait in memory for a locked store.
-
-    Args:
-        bank: where they are.
-        scope: whose they are.
-        session: its name.
-        last: how many of the stored ones; all unless given.
-        writer: in whose memory they wait, as for `remember_soon`.
-    """
-    # These are read first: what is written meanwhile is then among the stored ones.
-    waiting = [each for each in (writer or shared_writer(bank)).keeps(scope) if each.session == session]
-    turns = bank.turns(scope, session, last=last)
-    stored = {message.id for turn in turns for message in turn.messages}
-    left = (message for each in waiting for message in each.messages if message.id not in stored)
-    return [*turns, *group_messages(left, session)]
 
 
 def turns_within(turns: Sequence[Turn], window: int) -> list[Turn]:

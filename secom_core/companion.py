@@ -9,17 +9,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, Literal
 
-from .bank import BackgroundWriter, MemoryBank, check_writer
+from .bank import BackgroundWriter, MemoryBank, check_writer, remember_soon
+from .bank.answers import ANSWER_WAITS_S, shared_writer, turns_of_session
 from .citations.markers import Citations, CitationStream, read_citations
 from .citations.prompt import CITE_INSTRUCTION, CITE_REMINDER
 from .citations.records import Lesson
 from .context import citable
 from .conversation import Message, check_scope
-from .errors import ContextTooLong, InvalidInput
+from .errors import ContextTooLong, InvalidInput, StoreError, warn_degraded
 from .llm.flow import AsyncChatModel, AsyncStreamingModel, ChatModel, Procedure, Prompt, StreamingModel, arun, run
 from .llm.limits import room
 from .llm.quoting import fitted, quoted, spoken
 from .memory import Recall, RecallOptions
+from .stores.database import waiting_at_most
 from .text.terms import count_tokens
 
 _TASK: Final = (
@@ -53,7 +55,8 @@ class Companion:
 
     What is said is remembered before the model is asked, so that nothing is lost if it fails; a reply that never
     came, or broke off, is neither remembered nor taken in. What a model thinks aloud before it replies is shown, and
-    not remembered. One companion is one session: its calls must not overlap.
+    not remembered. No reply waits for a locked store longer than a few seconds: what was said waits in memory then, and
+    is written as soon as it can be (`remember_soon`). One companion is one session: its calls must not overlap.
 
     Args:
         bank: where everything is remembered; opened with ``citations``, it keeps what replies cite.
@@ -96,7 +99,7 @@ class Companion:
     ) -> None:
         if window < 1:
             raise InvalidInput(f"window is a number of turns from 1 on, got {window}")
-        self._target = check_writer(writer, bank, type(self).__name__) or bank
+        self._writer = check_writer(writer, bank, type(self).__name__)
         self._recall = RecallOptions(token_budget, k, layers, only_relevant, where, also, history)
         bank.layers.check(self._recall.layers)
         self.scope = check_scope(scope)
@@ -157,7 +160,10 @@ class Companion:
 
     def close(self) -> None:
         """End the session, which settles its last segment and makes its layers."""
-        self._target.close_session(self.scope, self.session)
+        keeper = self._writer or shared_writer(self._bank)
+        if self._writer is None and keeper.keeps(self.scope):
+            keeper.flush(self._bank.storage.busy_timeout)
+        (self._writer or self._bank).close_session(self.scope, self.session)
 
     def _procedure(self, text: str) -> Procedure[Answer]:
         """The steps of one reply, for `secom_core.llm.flow`."""
@@ -171,11 +177,12 @@ class Companion:
 
     def _begin(self, text: str) -> tuple[Iterator[Prompt], Recall, CitationStream]:
         """What is asked, and what instead where that is too long; what it rests on, and what reads the reply."""
-        latest = self._bank.turns(self.scope, self.session, last=self._window)
-        visible = [turn.id for turn in latest]
-        said = [message for turn in latest for message in turn.messages]
-        recall = self._bank.recall(self.scope, text, exclude=visible, context=said, **self._recall.arguments)
-        self._target.remember(self.scope, [Message(text, role="user")], session=self.session)
+        with waiting_at_most(ANSWER_WAITS_S):
+            latest = turns_of_session(self._bank, self.scope, self.session, last=self._window, writer=self._writer)
+            visible = [turn.id for turn in latest]
+            said = [message for turn in latest for message in turn.messages]
+            recall = self._bank.recall(self.scope, text, exclude=visible, context=said, **self._recall.arguments)
+        self._remember(Message(text, role="user"))
         prompts = self._prompts(text, [message.line for message in said], citable(recall.text))
         return prompts, recall, CitationStream(recall.numbers, markers=self._markers)
 
@@ -193,11 +200,21 @@ class Companion:
             plain = read_citations(plain, recall.numbers, markers="strip").text
         plain = spoken(plain)
         if plain.strip():
-            self._target.remember(self.scope, [Message(plain, role="assistant")], session=self.session)
-        lesson = None
-        if recall.impression is not None:
-            lesson = self._bank.citations.reward(self.scope, text, recall.impression, citations)
-        return Answer(citations.text, citations, recall, lesson)
+            self._remember(Message(plain, role="assistant"))
+        return Answer(citations.text, citations, recall, self._lesson(text, recall, citations))
+
+    def _remember(self, message: Message) -> None:
+        remember_soon(self._bank, self._writer, self.scope, [message], session=self.session)
+
+    def _lesson(self, text: str, recall: Recall, citations: Citations) -> Lesson | None:
+        if recall.impression is None:
+            return None
+        try:
+            with waiting_at_most(ANSWER_WAITS_S):
+                return self._bank.citations.reward(self.scope, text, recall.impression, citations)
+        except StoreError as error:
+            warn_degraded("the citations of an answer were not taken in", error)
+            return None
 
 
 @dataclass(slots=True)

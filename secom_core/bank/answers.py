@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 from weakref import WeakValueDictionary
 
-from ..conversation import Message, Scope, check_scope
+from ..conversation import Message, Scope, Turn, check_scope, group_messages
 from ..errors import StoreLocked, StoreUnwritable, warn_degraded
 from ..stores.database import waiting_at_most
 from ..stores.reasons import ConnectionLost
@@ -56,6 +56,26 @@ def epoch_soon(bank: MemoryBank, scope: Scope) -> tuple[int, int] | None:
     """
     with waiting_at_most(ANSWER_WAITS_S):
         return bank.storage.epoch(scope)
+
+
+def turns_of_session(
+    bank: MemoryBank, scope: Scope, session: str, *, last: int | None = None, writer: BackgroundWriter | None = None
+) -> list[Turn]:
+    """The latest turns of a session, and after them those that wait in memory for a locked store.
+
+    Args:
+        bank: where they are.
+        scope: whose they are.
+        session: its name.
+        last: how many of the stored ones; all unless given.
+        writer: in whose memory they wait, as for `remember_soon`.
+    """
+    # These are read first: what is written meanwhile is then among the stored ones.
+    waiting = [each for each in (writer or shared_writer(bank)).keeps(scope) if each.session == session]
+    turns = bank.turns(scope, session, last=last)
+    stored = {message.id for turn in turns for message in turn.messages}
+    left = (message for each in waiting for message in each.messages if message.id not in stored)
+    return [*turns, *group_messages(left, session)]
 
 
 def remember_soon(

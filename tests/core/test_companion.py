@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
+import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ import pytest
 from secom_core.bank import MemoryBank
 from secom_core.citations.prompt import CITE_REMINDER
 from secom_core.companion import Companion
-from secom_core.errors import ContextTooLong, InvalidInput, ModelUnavailable
+from secom_core.errors import ContextTooLong, DegradedWarning, InvalidInput, ModelUnavailable
 from secom_core.memory import Recall, RecallOptions
 from secom_core.models.openai import OpenAIModel
 from secom_core.testing import Fault, Script, ScriptedModel, ScriptedRequest, ScriptedServer
@@ -289,3 +292,27 @@ def test_a_model_that_cannot_is_named(bank: MemoryBank) -> None:
     with pytest.raises(InvalidInput, match="window"):
         Companion(bank, ANN, ScriptedModel("x"), window=0)
     assert bank.turns(ANN, companion.session) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_reply_waits_seconds_at_most_for_a_locked_file_and_loses_nothing(
+    bank: MemoryBank, tmp_path: Path, way: Way
+) -> None:
+    bank.recall(ANN, "Porto", token_budget=100)
+    with (
+        ScriptedServer(["In Porto [1].", "As a baker [1]."]) as server,
+        closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None)) as other,
+    ):
+        companion = companion_of(bank, server)
+        other.execute("BEGIN IMMEDIATE")
+        began = time.monotonic()
+        with pytest.warns(DegradedWarning, match="citations of an answer were not taken in"):
+            assert way(companion, "Where do I live?") == "In Porto."
+        with pytest.warns(DegradedWarning, match="citations of an answer were not taken in"):
+            assert way(companion, "And what do I work as?") == "As a baker."
+        assert time.monotonic() - began < 20, "the lock is held for as long as the file is waited for, a minute"
+        assert "In Porto." in server.requests[1].prompt, "what waits in memory is part of the conversation"
+        other.execute("COMMIT")
+        companion.close()
+    said = [message.text for turn in bank.turns(ANN, "now") for message in turn.messages]
+    assert said == ["Where do I live?", "In Porto.", "And what do I work as?", "As a baker."]
