@@ -266,11 +266,12 @@ class SessionMessages(KeptChat):
 
     def _stored(self, new: list[Message], chat: Sequence[ChatRecord]) -> tuple[list[str], bool]:
         """The turns of the messages, or the ids that stand for them where the store fails; whether the chat is kept."""
-        waiting = Unstored(session=self.session, messages=new)
+        answers = last_turn(self.window)
+        waiting = Unstored(session=self.session, messages=new, answers=answers)
         try:
             with waiting_for_a_lock(shared_writer(self._bank), self.scope):
                 self._store_unstored()
-                return remember_with_chat(self._target, self.scope, self.session, new, chat, last_turn(self.window))
+                return remember_with_chat(self._target, self.scope, self.session, new, chat, answers)
         except FAILURES as error:
             if not isinstance(error, StoreLocked):
                 self._failed("messages are kept and stored with the next ones", error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from llama_index.core.bridge.pydantic import BaseModel, Field, PrivateAttr
 
@@ -20,10 +20,11 @@ FAILURES: Final = (StoreError, ModelError)
 
 
 class Unstored(BaseModel):
-    """Messages of one session that the store refused, each with an id and its time."""
+    """Messages of one session that the store refused, each with an id and its time, and the turn that they answer."""
 
     session: str
     messages: list[Message] = Field(default_factory=list)
+    answers: str | None = None
     _is_kept: bool = PrivateAttr(default=False)
 
 
@@ -44,12 +45,13 @@ def store_all(target: MemoryBank | BackgroundWriter, scope: Scope, waiting: list
     turns: dict[str, str] = {}
     while waiting:
         messages = waiting[0].messages
+        about: dict[str, Any] = {"session": waiting[0].session, "answers": waiting[0].answers}
         try:
-            result = target.remember(scope, messages, session=waiting[0].session)
+            result = target.remember(scope, messages, **about)
         except InvalidInput:
             # Another message has one of the ids by now: the words are worth more than the ids.
             messages = [replace(message, id=uuid.uuid4().hex) for message in messages]
-            result = target.remember(scope, messages, session=waiting[0].session)
+            result = target.remember(scope, messages, **about)
         stored = result.turns_of(messages)
         turns |= {str(message.id): turn for message, turn in zip(waiting[0].messages, stored, strict=True)}
         waiting.pop(0)
@@ -96,7 +98,7 @@ def keep_meanwhile(bank: MemoryBank, scope: Scope, waiting: Sequence[Unstored]) 
     """
     for each in waiting:
         if not each._is_kept:
-            shared_writer(bank).keep(scope, each.messages, session=each.session)
+            shared_writer(bank).keep(scope, each.messages, session=each.session, answers=each.answers)
             each._is_kept = True
 
 

@@ -162,7 +162,9 @@ class BackgroundWriter:
         """End the session: the thread settles its last segment and makes its layers."""
         self.remember(scope, (), session=session, close=True)
 
-    def keep(self, scope: Sequence[str], messages: Iterable[Message], *, session: str) -> None:
+    def keep(
+        self, scope: Sequence[str], messages: Iterable[Message], *, session: str, answers: str | None = None
+    ) -> None:
         """Take in messages that the store cannot take now: the thread writes them as soon as it can.
 
         Until then they are in memory alone, and no `recall` finds them. Where the whole scope is forgotten meanwhile,
@@ -172,10 +174,11 @@ class BackgroundWriter:
             scope: whose memory it is.
             messages: those without an id or a time are given one.
             session: the session they belong to.
+            answers: the id of the turn that replies at the beginning join; as for `MemoryBank.remember`.
         """
         scope = check_scope(scope)
         named = [with_id_and_time(self._bank, message) for message in messages]
-        waiting = Unwritten(scope, session, named, epoch_of(self._bank, scope))
+        waiting = Unwritten(scope, session, named, epoch_of(self._bank, scope), answers)
         _write_the_rest.due()
         with self._changed:
             self._unwritten.append(waiting)

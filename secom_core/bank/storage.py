@@ -64,7 +64,15 @@ class Storage:
         row = self._lifetimes.row(check_scope(scope))
         return (row.id, row.epoch) if row is not None else None
 
-    def write(self, scope: Scope, session: str, messages: Sequence[Message], *, only_in: int | None) -> int:
+    def write(
+        self,
+        scope: Scope,
+        session: str,
+        messages: Sequence[Message],
+        *,
+        only_in: int | None,
+        answers: str | None = None,
+    ) -> int:
         """Put messages with a time on disk, and nothing else; of how many turns they are.
 
         Args:
@@ -72,12 +80,14 @@ class Storage:
             session: the session's name.
             messages: in order.
             only_in: the scope's id as it was; where the scope was forgotten since, nothing is written.
+            answers: the id of the turn that replies at the beginning join; the last one where the session lacks it.
 
         Raises:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
             StoreError: the store failed; nothing is written.
         """
-        return len(self._store.append(scope, session, self.as_kept(messages), only_in=only_in).turn_ids)
+        kept = self.as_kept(messages)
+        return len(self._store.append(scope, session, kept, only_in=only_in, answers=answers).turn_ids)
 
     def as_kept(self, messages: Sequence[Message]) -> list[Message]:
         """The messages as the bank keeps them: redacted."""

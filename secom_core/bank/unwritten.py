@@ -25,12 +25,14 @@ class Unwritten:
         session: the session that they belong to.
         messages: each with an id and a time, so that they are the same whoever writes them, and how often.
         epoch: the scope's epoch when they came, as far as it could be read.
+        answers: the turn that replies at their beginning join; another process may have begun one since.
     """
 
     scope: Scope
     session: str
     messages: list[Message]
     epoch: tuple[int, int] | None
+    answers: str | None = None
 
 
 def epoch_of(bank: MemoryBank, scope: Scope) -> tuple[int, int] | None:
@@ -49,7 +51,7 @@ def written(bank: MemoryBank, waiting: Unwritten) -> int:
         StoreError: the store failed again; nothing was written.
     """
     only_in = waiting.epoch[0] if waiting.epoch is not None else None
-    write = partial(bank.storage.write, waiting.scope, waiting.session, only_in=only_in)
+    write = partial(bank.storage.write, waiting.scope, waiting.session, only_in=only_in, answers=waiting.answers)
     try:
         return write(waiting.messages)
     except DuplicateId:

@@ -904,6 +904,29 @@ def test_what_a_full_disk_refuses_is_stored_once_there_is_room_though_nothing_mo
     assert said == ["My dog is called Rex.", "Hello, Rex."]
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_an_answer_that_waits_in_memory_joins_its_question_though_another_process_has_stored_the_next_one(
+    bank: MemoryBank, memory: SecomMemory, monkeypatch: pytest.MonkeyPatch, is_kept: bool
+) -> None:
+    def refusing(*_: Any, **__: Any) -> None:
+        raise StoreUnwritable("the disk is full") if is_kept else StoreError("the store is away")
+
+    memory.put(user("Which tea keeps me awake?"))
+    with MemoryBank.open(str(bank.storage.path)) as elsewhere:
+        with monkeypatch.context() as full:
+            full.setattr(bank._store, "append", refusing)
+            with pytest.warns(DegradedWarning, match="kept and stored with the next ones"):
+                memory.put(bot("Assam."))
+            SecomMemory(scope=ANN, session="now", bank=elsewhere).put(user("How old do dogs get?"))
+        if not is_kept:
+            memory.flush()
+        deadline = time.monotonic() + 60
+        while len(stored(bank)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.02)
+    turns = [[message.text for message in turn.messages] for turn in bank.turns(ANN, "now")]
+    assert turns == [["Which tea keeps me awake?", "Assam."], ["How old do dogs get?"]]
+
+
 def test_a_recall_for_an_answer_waits_a_second_for_a_locked_store_and_finds_everything(tmp_path: Path) -> None:
     with MemoryBank.open(tmp_path / "m.db") as bank:
         bank.remember(ANN, [("user", "I moved to Ghent.")], session="monday")
