@@ -8,46 +8,30 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import Context
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from ..conversation import Message, Scope, Session, check_scope
-from ..errors import InvalidInput, StoreError, attempted, warn_degraded
+from ..errors import InvalidInput, StoreError, StoreLocked, attempted, warn_degraded
 from ..processes import AtEnd, in_child
-from ..readers import MessageLike, read_messages
+from ..readers import MessageLike
 from ..stores.database import waiting_at_most
 from .bank import MemoryBank
 from .records import Remembered
 from .unwritten import Unwritten, cause_of, epoch_of, with_id_and_time, written
+from .waiting import Waiting, asks
 
 if TYPE_CHECKING:
     from ..chats import ChatRecord
 
 _LOOK_S: Final = 0.5
 _SILENT_S: Final = 3.0  # How long closing waits before it tells why.
+_FAILING_S: Final = 60.0  # How long it waits for a store that fails, as where its server is away.
 _LONGEST: Final = 25  # So many times as long as a quiet one a session waits for an answer, or because many wait.
 _IDLE_S: Final = 5.0  # A thread with nothing to do ends, as a page may make another writer each time that it runs.
 _LOG: Final = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Waiting:
-    """A session with something to be made.
-
-    Args:
-        due: until when more of it may come.
-        since: since when it waits.
-        turns: how many turns have come.
-        ended: whether it has ended.
-    """
-
-    due: float
-    since: float
-    turns: int = 0
-    ended: bool = False
 
 
 class BackgroundWriter:
@@ -87,9 +71,9 @@ class BackgroundWriter:
 
     def renew(self) -> None:
         """Begin with nothing that waits, and no thread."""
-        self._waiting: OrderedDict[tuple[Scope, str], _Waiting] = OrderedDict()
+        self._waiting: OrderedDict[tuple[Scope, str], Waiting] = OrderedDict()
         self._unwritten: deque[Unwritten] = deque()
-        self._flushing, self._busy, self._closed, self._gives_up = 0, False, False, False
+        self._flushing, self._busy, self._closed, self._gives_up, self._fails = 0, False, False, False, False
         self._told: str | None = None  # What is tried again and again is told once.
         self._wakes = float("-inf")  # When the thread looks again by itself; always, while it is at work.
         self._changed = threading.Condition()
@@ -155,7 +139,7 @@ class BackgroundWriter:
         # Those that ended before it come first, as their words do.
         for other in done.ended:
             self._put((scope, other), 0, ended=True)
-        self._put((scope, session), len(done.turn_ids), asks=not close and _asks(messages))
+        self._put((scope, session), len(done.turn_ids), asks=not close and asks(messages))
         return done
 
     def close_session(self, scope: Sequence[str], session: str) -> None:
@@ -221,8 +205,8 @@ class BackgroundWriter:
         """Finish all waiting work and end the thread. Remembering again starts another thread.
 
         Args:
-            timeout: how many seconds at most; unless given, as long as it takes to derive, and for a lock to go as
-                long as the bank's ``busy_timeout``.
+            timeout: how many seconds at most; unless given, as long as it takes to derive, for a lock to go as long as
+                the bank's ``busy_timeout``, and where there is none, for a store that fails a minute.
 
         Raises:
             StoreError: messages are not on disk, because the store is locked or fails; they still wait, so that it may
@@ -239,7 +223,8 @@ class BackgroundWriter:
         if unwritten:
             raise StoreError(
                 f"{unwritten} messages are not on disk yet ({self.last_error}); they wait in memory: end what holds "
-                "the store's lock, or make room on its disk, and close again, or they are lost when the process ends"
+                "the store's lock, make room on its disk, or start its server, and close again, or they are lost when "
+                "the process ends"
             )
 
     def end(self) -> None:
@@ -249,33 +234,46 @@ class BackgroundWriter:
         self.close()
 
     def _end(self, timeout: float | None) -> None:
-        patience = self._bank.storage.busy_timeout if timeout is None else timeout
         with self._changed:
             self._closed, self._gives_up = True, False
             self._start()
-            self._changed.wait_for(lambda: not self._unwritten or not self._lives(), patience)
+            self._wait_for_the_store(timeout)
             self._gives_up, thread = True, self._thread
             self._changed.notify_all()
         if thread is None or thread is threading.current_thread():
             return
         thread.join(_SILENT_S if timeout is None else timeout)
-        if timeout is None and thread.is_alive():
+        if timeout is None and thread.is_alive() and not self._unwritten:
             _LOG.warning(
                 "closing waits until the layers of a session are made, which asks a model; all words are on disk, so "
                 "that nothing is lost if the process is ended now"
             )
             thread.join()
 
+    def _wait_for_the_store(self, timeout: float | None) -> None:
+        """Wait until nothing is in memory alone: without end for a lock only, and not at all for a closed store."""
+        patience = self._bank.storage.busy_timeout if timeout is None else timeout
+        began, is_told = time.monotonic(), timeout is not None
+        while self._unwritten and self._lives() and self._bank.storage.is_open:
+            waited = time.monotonic() - began
+            most = patience if patience is not None else _FAILING_S if self._fails else float("inf")
+            if waited >= most:
+                return
+            if waited >= _SILENT_S and not is_told:
+                number, is_told = sum(len(each.messages) for each in self._unwritten), True
+                _LOG.warning("closing waits: %d messages are in memory alone, and lost if the process ends now", number)
+            self._changed.wait(min(most - waited, _LOOK_S))
+
     # -- the thread -----------------------------------------------------------------------------------------------
 
     def _put(self, key: tuple[Scope, str], turns: int, *, ended: bool = False, asks: bool = False) -> None:
         oldest, now = None, time.monotonic()
         with self._changed:
-            before = self._waiting.pop(key, None) or _Waiting(now, now)
+            before = self._waiting.pop(key, None) or Waiting(now, now)
             longest = before.since + _LONGEST * self._debounce
             due = longest if asks else min(longest, now + self._debounce * (len(self._waiting) + 1))
             due = max(due, now + self._debounce)
-            self._waiting[key] = _Waiting(due, before.since, before.turns + turns, before.ended or ended)
+            self._waiting[key] = Waiting(due, before.since, before.turns + turns, before.ended or ended)
             if len(self._waiting) > self._limit:
                 oldest = self._waiting.popitem(last=False)
             self._closed = False
@@ -348,20 +346,22 @@ class BackgroundWriter:
         except Exception as error:  # noqa: BLE001 - whatever fails here, the words are kept, and the thread goes on
             what = "what was said is not on disk yet, it is tried again"
             self._failed(what, error, waiting.session, waiting.scope, once=True)
+            self._fails = not isinstance(error, StoreLocked)
             with self._changed:
                 # A lock that is waited for takes its time, a disk that is full none.
                 self._changed.wait_for(lambda: self._gives_up, max(0.0, began + _LOOK_S - time.monotonic()))
             return
+        self._fails = False
         self._told, self.last_error = None, None if self.last_error == self._told else self.last_error
         with self._changed:
             if waiting in self._unwritten:
                 self._unwritten.remove(waiting)
             if turns:
                 now = time.monotonic()
-                new = _Waiting(now + self._debounce, now, turns)
+                new = Waiting(now + self._debounce, now, turns)
                 self._waiting.setdefault((waiting.scope, waiting.session), new)
 
-    def _derive(self, key: tuple[Scope, str], waited: _Waiting) -> None:
+    def _derive(self, key: tuple[Scope, str], waited: Waiting) -> None:
         try:
             self._bank.derive(*key, turns=waited.turns, ended=waited.ended)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the words are safe, and the thread goes on
@@ -373,12 +373,6 @@ class BackgroundWriter:
         _LOG.log(logging.DEBUG if self.last_error == self._told else logging.WARNING, "%s", self.last_error)
         self._told = self.last_error if once else self._told
         _LOG.debug("of session %r in scope %r", session, scope, exc_info=error)
-
-
-def _asks(messages: Session | Iterable[MessageLike]) -> bool:
-    """Whether the user spoke last, so that an answer is still to come."""
-    given = messages.messages if isinstance(messages, Session) else messages
-    return any(each.role == "user" for each in read_messages(given[-1:] if isinstance(given, Sequence) else ()))
 
 
 def _started(work: Callable[[], None]) -> threading.Thread | None:

@@ -15,11 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from contextvars import copy_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 from embedders import HashingEmbedder
 
-from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
+from secom_core.bank import BackgroundWriter, MemoryBank, background, remember_soon
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError, StoreLocked
 from secom_core.stores.database import waiting_at_most
@@ -244,6 +245,48 @@ def test_close_says_how_much_is_not_on_disk(tmp_path: Path) -> None:
             bank.close()
     with pytest.raises(StoreError, match="is closed; open it again"):
         bank.recall(ANN, "tea")
+
+
+@pytest.mark.slow
+def test_closing_tells_that_it_waits_and_gives_up_where_the_server_stays_away(
+    postgres: Any, postgres_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(background, "_FAILING_S", 4)
+    bank = MemoryBank.open(postgres_url)
+    writer = BackgroundWriter(bank)
+    raised = list[StoreError]()
+
+    def close() -> None:
+        try:
+            writer.close()
+        except StoreError as error:
+            raised.append(error)
+
+    ending = threading.Thread(target=close, daemon=True)
+    postgres.stop_now()
+    try:
+        writer.keep(ANN, said("I moved to Ghent.", "I like tea."), session="s")
+        ending.start()
+        ending.join(60)
+    finally:
+        postgres.start_again()
+    assert "2 messages are not on disk yet" in str(raised)
+    assert [each for each in caplog.messages if each.startswith("closing waits: 2 messages are in memory alone")]
+    writer.close()
+    assert kept(bank) == ["I moved to Ghent.", "I like tea."]
+    bank.close()
+
+
+def test_the_end_of_a_process_does_not_wait_for_a_bank_that_is_closed(tmp_path: Path) -> None:
+    bank = MemoryBank.open(tmp_path / "m.db")
+    writer = BackgroundWriter(bank)
+    with locked(tmp_path / "m.db"):
+        writer.keep(ANN, said("I moved to Ghent."), session="s")
+        bank._store.close()
+    began = time.monotonic()
+    with pytest.raises(StoreError, match="1 messages are not on disk yet"):
+        writer.close()
+    assert time.monotonic() - began < 20
 
 
 @pytest.mark.slow
