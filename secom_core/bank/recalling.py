@@ -24,6 +24,7 @@ from ..telemetry import staged
 from ..vectors import DocumentPlace
 from .asked import Asked
 from .checks import check_moment, check_query
+from .index_steps import step_ends
 from .judging import Judge, Verdict
 from .layers import Layers
 from .lifetimes import Lifetimes
@@ -206,6 +207,8 @@ class Recalling:
         """Have a scope's index in memory and with the bank, and the embedder's model in memory."""
         self.derivation.query_vector(_ANY_WORDS)
         self._fresh([scope], lambda: self.scopes.whole(scope))
+        if self.vector_store is not None:
+            self.vector_store.follow(scope)
 
     def holding(self, scope: Scope) -> list[StandingStatement]:
         """What the user has said that holds whatever is asked, the newest first; without what was corrected by hand."""
@@ -279,7 +282,7 @@ class Recalling:
         """What the vector store finds, once it holds what any process has written."""
         if self.vector_store is None:
             return None
-        self.vector_store.follow(scope)
+        self.vector_store.follow(scope, until=step_ends())
         if loaded is None:
             return None
         if where is None:

@@ -1,4 +1,4 @@
-"""Models and embedders that let callers wait for nothing: for a while nobody in the process asks them again."""
+"""Models, embedders and vector stores that let callers wait for nothing: for a while nobody asks them again."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ _NOTICED_S: Final = 1.0
 _TIMES: Final = 10
 """How many times as long as it was waited for it is left alone."""
 _LONGEST_S: Final = 600.0
-_MODEL: Final = (
+LANGUAGE_MODEL: Final = (
     "the language model",
     "parts without a model take its place, and what they make for stored sessions is made again when it answers",
 )
-_EMBEDDER: Final = ("the embedder", "search is by words only, and vectors that are missing are made when it answers")
+EMBEDDER: Final = ("the embedder", "search is by words only, and vectors that are missing are made when it answers")
+VECTOR_STORE: Final = ("the vector store", "search is by words only, and what it lacks is sent when it answers")
+"""What it is that is left alone, and what happens meanwhile."""
 
 
 @dataclass(slots=True)
@@ -56,8 +58,8 @@ def _why_paused(model: object) -> str:
     return ""
 
 
-def note_wait(model: object, seconds: float, error: Exception, *, embeds: bool = False) -> None:
-    """Note that a caller of ``model``, which may be an embedder, has waited for so long, and got only an error."""
+def note_wait(model: object, seconds: float, error: Exception, *, kind: tuple[str, str] = LANGUAGE_MODEL) -> None:
+    """Note that a caller of ``model``, which is of this kind, has waited for so long, and got only an error."""
     if seconds < _NOTICED_S:
         return
     with suppress(TypeError):
@@ -66,7 +68,7 @@ def note_wait(model: object, seconds: float, error: Exception, *, embeds: bool =
         if waits.failures >= _FAILURES:
             pause = min(_TIMES * seconds, _LONGEST_S)
             again = datetime.now(timezone.utc) + timedelta(seconds=pause)
-            what, meanwhile = _EMBEDDER if embeds else _MODEL
+            what, meanwhile = kind
             waits.why = (
                 f"{what} is not asked before {again:%H:%M:%S} UTC, as it has kept {waits.failures} callers in a row "
                 f"waiting, the last for {seconds:.0f} s; until then {meanwhile}: {error}"

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import BadReply, ContextTooLong, ModelPaused, ModelUnavailable, warn_degraded
 from ..llm.limits import note_too_long, room, says_too_long
-from ..llm.pauses import check_pause, note_answer, note_wait
+from ..llm.pauses import EMBEDDER, check_pause, note_answer, note_wait
 from ..protocols import Embedder, Vectors
 from ..text.patterns import regex
 from ..text.terms import count_tokens
@@ -63,7 +63,7 @@ def vectors_of(embedder: Embedder, embed: Callable[[Sequence[str]], Any], texts:
     try:
         rows = sent(embedder, f"the embedder {embedder.name!r}", send, lambda: takes(lambda: send([(0, PROBE)])), texts)
     except Exception as error:
-        note_wait(embedder, time.monotonic() - began, error, embeds=True)
+        note_wait(embedder, time.monotonic() - began, error, kind=EMBEDDER)
         raise
     note_answer(embedder)
     made = [row for row in rows if row is not None] or send([(0, PROBE)])

@@ -7,16 +7,20 @@ that what a killed process had begun is ended by the next `recall` or `forget`.
 from __future__ import annotations
 
 import json
+import math
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, TypeVar
 
 from ..conversation import Scope, Turn
 from ..derived.scope_states import ScopeState, ScopeStates
 from ..derived.segments import memories_of, searched_texts
-from ..errors import ModelError, StoreError, warn_degraded
+from ..errors import ModelError, ModelPaused, StoreError, warn_degraded
+from ..llm.pauses import VECTOR_STORE, check_pause, is_paused, note_answer, note_wait
 from ..processes import ForkLock, interpreter
 from ..protocols import VectorStore
 from ..stores.digests import digest
@@ -31,7 +35,7 @@ T = TypeVar("T")
 _NEAREST: Final = 200  # documents that a search brings: its cost does not grow with the scope
 # How many more than the share says are asked for at first, and the least share that is reckoned with.
 _MORE, _LEAST = 1.5, 1e-3
-_AT_ONCE: Final = 256
+_AT_ONCE: Final = 128
 _LOCKS: Final = 64
 # NUL and lone surrogates, which servers refuse.
 _UNSENDABLE: Final = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
@@ -39,6 +43,15 @@ _UNSENDABLE: Final = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufff
 
 class _Failed(Exception):
     """The vector store has failed, for the reason in the message."""
+
+
+@dataclass
+class _Step:
+    """When no more is sent in this call, but for the first of it; and whether anything was sent, and is left."""
+
+    until: float = math.inf
+    has_sent: bool = False
+    is_left: bool = False
 
 
 class VectorStoreSync:
@@ -88,7 +101,7 @@ class VectorStoreSync:
             return None
 
     def _found(self, label: str, query: str, k: int) -> tuple[list[str], dict[str, DocumentPlace]]:
-        ids = _called(self._vector_store.search, label, query.translate(_UNSENDABLE), k)
+        ids = self._called(self._vector_store.search, label, query.translate(_UNSENDABLE), k)
         places = self._ledger.places(ids)
         if any(owner != label for owner, _ in places.values()):
             raise _Failed("it ignores the filter: it found documents of another scope")
@@ -97,12 +110,25 @@ class VectorStoreSync:
     def follow_session(self, scope: Scope, session_id: int) -> None:
         """Send what is new of one session, with a warning where the vector store fails."""
         with self._lock(scope), self._lenient():
-            self._bring(scope, session_id)
+            self._bring(scope, session_id, _Step())
 
-    def follow(self, scope: Scope) -> None:
-        """Send and delete whatever any process has left to do, with a warning where the vector store fails."""
+    def follow(self, scope: Scope, *, until: float = math.inf) -> None:
+        """Send and delete whatever any process has left to do, with a warning where the vector store fails.
+
+        Args:
+            scope: whose.
+            until: when it ends (of the monotonic clock), with a warning where more is left to be sent: the sessions
+                that came last go first.
+        """
+        step = _Step(until)
         with self._lock(scope), self._lenient():
-            self._follow(scope)
+            self._follow(scope, step)
+        if step.is_left:
+            warn_degraded(
+                f"the vector store {self.name!r} does not hold all of the scope {scope!r} yet, and gets some of it in "
+                "each recall: until that is done, what it lacks is found by words. To send all of it now, call "
+                "bank.prepare(scope)"
+            )
 
     def forget(self, scope: Scope) -> None:
         """Delete what was forgotten.
@@ -110,37 +136,46 @@ class VectorStoreSync:
         Raises:
             StoreError: the vector store has failed; what it still holds is deleted by the next attempt.
         """
+        was_paused = is_paused(self._vector_store)
+        # What is forgotten goes now, and is not left to when the store is asked again.
+        note_answer(self._vector_store)
         with self._lock(scope):
             try:
-                self._follow(scope, sending=False)
+                self._follow(scope, None)
             except _Failed as failed:
                 raise StoreError(
                     f"what was forgotten is gone from the bank, but the vector store {self.name!r} may still hold some "
                     f"of it, because it failed: {failed}; forget again to delete it there too"
                 ) from failed.__cause__
+            if was_paused:
+                return
             with self._lenient():
-                self._follow(scope, clearing=False)
+                # What an outage has left is for the recalls.
+                self._follow(scope, _Step(until=time.monotonic()), clearing=False)
 
     def drain(self) -> None:
         """Delete what is left of sessions that are no more, with a warning where the vector store fails."""
         with self._lenient():
             self._clear()
 
-    def _follow(self, scope: Scope, *, clearing: bool = True, sending: bool = True) -> None:
+    def _follow(self, scope: Scope, step: _Step | None, *, clearing: bool = True) -> None:
+        """Send within a step, and delete; only delete where there is none."""
         row = self._store.scope(scope)
         if clearing and (row is None or self._states.at(scope, row).row.revision < 0):
             self._clear(scope_label(scope))
-        self._states.caught_up(scope, partial(self._follow_sessions, scope, sending))
+        self._states.caught_up(scope, partial(self._follow_sessions, scope, step))
 
-    def _follow_sessions(self, scope: Scope, sending: bool, state: ScopeState, row: ScopeRow) -> ScopeRow:
-        for session in self._store.sessions(row.id, since=state.row.revision):
-            if sending and row.id not in self._checked:
+    def _follow_sessions(self, scope: Scope, step: _Step | None, state: ScopeState, row: ScopeRow) -> ScopeRow:
+        changed = self._store.sessions(row.id, since=state.row.revision)
+        if step is not None and row.id not in self._checked:
+            for session in changed:
                 self._check(session.id)
-            self._bring(scope, session.id, sending=sending)
-        if not sending:
-            return state.row
-        self._checked.add(row.id)
-        return row
+            self._checked.add(row.id)
+        for session in reversed(changed):
+            self._bring(scope, session.id, step)
+            if step is not None and step.is_left:
+                break
+        return state.row if step is None or step.is_left else row
 
     def _check(self, session_id: int) -> None:
         """Find out what is not there any more, where a store lives in memory or was put back to an older state."""
@@ -148,12 +183,12 @@ class VectorStoreSync:
         noted = [id_ for id_, arrived in self._ledger.documents(session_id).items() if arrived]
         existing: set[str] = set()
         for batch in batches(noted, _AT_ONCE):
-            existing.update(_called(self._vector_store.existing, batch))
+            existing.update(self._called(self._vector_store.existing, batch))
         lost = [each for each in noted if each not in existing]
         if lost and session is not None:
             self._ledger.mark(session, lost, arrived=False)
 
-    def _bring(self, scope: Scope, session_id: int, *, sending: bool = True) -> None:
+    def _bring(self, scope: Scope, session_id: int, step: _Step | None) -> None:
         since: int | None = None
         while (behind := self._ledger.behind(session_id)) is not None:
             # Not less than was looked at before: another writer may have noted that it has followed that far.
@@ -161,11 +196,11 @@ class VectorStoreSync:
             wanted = self._documents(scope, behind, since)
             noted = self._ledger.documents(session_id, since)
             self._delete([each for each in noted if each not in wanted])
-            if not sending:
+            if step is None:
                 return
             new = [document for id_, document in wanted.items() if not noted.get(id_)]
-            self._send(scope_label(scope), behind, new)
-            if self._ledger.followed(behind):
+            self._send(scope_label(scope), behind, new, step)
+            if step.is_left or self._ledger.followed(behind):
                 return
         if self._store.session(session_id) is None:
             self._clear_session(session_id)
@@ -180,16 +215,20 @@ class VectorStoreSync:
         ]
         return {each.id: each for each in made if each.text.strip()}
 
-    def _send(self, label: str, behind: Behind, documents: Sequence[VectorDocument]) -> None:
+    def _send(self, label: str, behind: Behind, documents: Sequence[VectorDocument], step: _Step) -> None:
         if documents or behind.since == 0:
             self._ledger.intend(behind.session, label, documents)
         for batch in batches(documents, _AT_ONCE):
-            _called(self._vector_store.upsert, batch)
+            if step.has_sent and time.monotonic() > step.until:
+                step.is_left = True
+                return
+            self._called(self._vector_store.upsert, batch)
+            step.has_sent = True
             self._ledger.mark(behind.session, [each.id for each in batch], arrived=True)
 
     def _delete(self, ids: Sequence[str]) -> None:
         for batch in batches(ids, _AT_ONCE):
-            _called(self._vector_store.delete, batch)
+            self._called(self._vector_store.delete, batch)
             self._ledger.removed(batch)
 
     def _clear(self, label: str | None = None) -> None:
@@ -211,16 +250,26 @@ class VectorStoreSync:
             self._degraded("what it lacks is found by words until it answers again", failed)
 
     def _degraded(self, what: str, failed: _Failed) -> None:
-        warn_degraded(f"the vector store {self.name!r} failed, {what}", failed)
+        paused = failed.__cause__ if isinstance(failed.__cause__, ModelPaused) else None
+        warn_degraded(f"the vector store {self.name!r} failed, {what}", paused or failed)
 
+    def _called(self, method: Callable[..., T], *args: Any) -> T:
+        """What a method of the vector store gives; its failure is told from one of the bank's own store.
 
-def _called(method: Callable[..., T], *args: Any) -> T:
-    """What a method of the vector store gives; its failure is told from one of the bank's own store."""
-    try:
-        with interpreter.put_down():
-            return method(*args)
-    except (StoreError, ModelError) as error:
-        raise _Failed(str(error)) from error
+        A store that has kept callers waiting for nothing is left alone for a while, as a model is: it may embed.
+        """
+        began = time.monotonic()
+        try:
+            check_pause(self._vector_store)
+            with interpreter.put_down():
+                made = method(*args)
+        except (StoreError, ModelError) as error:
+            note_wait(self._vector_store, time.monotonic() - began, error, kind=VECTOR_STORE)
+            raise _Failed(str(error)) from error
+        # That others are answered says nothing of an embedder.
+        if method in (self._vector_store.search, self._vector_store.upsert):
+            note_answer(self._vector_store)
+        return made
 
 
 @contextmanager

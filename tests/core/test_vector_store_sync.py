@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,13 +18,15 @@ from dense_stores import DictionaryStore
 from embedders import HashingEmbedder
 from sqlalchemy import func, select
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import MemoryBank, index_steps
 from secom_core.citations import RerankerOptions
 from secom_core.derived.segments import searched_texts
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError
 from secom_core.indexes import rank_scores
+from secom_core.llm import pauses
 from secom_core.protocols import Vectors, VectorStore
 from secom_core.segmenters.lexical import LexicalSegmenter
+from secom_core.vector_stores import sync
 from secom_core.vector_stores.sync import scope_label
 from secom_core.vector_stores.tables import dense_documents, dense_sessions
 
@@ -373,6 +376,49 @@ def test_a_store_that_takes_nothing_loses_nothing(bank: MemoryBank, dense: Dicti
     assert not dense.documents
     dense.failing = set()
     bank.recall(ALICE, "bicycle")
+    assert there(dense) == expected(bank)
+
+
+def test_a_store_that_lets_callers_wait_is_left_alone(
+    bank: MemoryBank, dense: DictionaryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LangChain's stores embed by themselves, and no pause of an embedder reaches them."""
+    monkeypatch.setattr(pauses, "_NOTICED_S", 0.0)
+    monkeypatch.setattr(pauses, "_TIMES", 1e12)
+    talk(bank, turns=3)
+    dense.failing = {"search", "upsert"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DegradedWarning)
+        bank.recall(ALICE, "number1")
+        bank.recall(ALICE, "number1")
+    asked: list[str] = []
+    monkeypatch.setattr(dense, "called", asked.append)
+    with pytest.warns(DegradedWarning, match="the vector store is not asked before .* search is broken"):
+        assert "number1 " in bank.recall(ALICE, "number1").text
+    with pytest.warns(DegradedWarning, match="the vector store is not asked before"):
+        bank.remember(ALICE, [{"role": "user", "content": "I have a boat."}], session="s")
+    assert not asked
+    assert bank.forget(ALICE, session="s") == 4
+    assert set(asked) == {"delete"}
+    assert not dense.documents
+
+
+def test_a_recall_sends_some_of_what_a_store_lacks_and_the_next_one_more(
+    bank: MemoryBank, dense: DictionaryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "_AT_ONCE", 4)
+    monkeypatch.setattr(index_steps, "_STEP_S", 0)
+    dense.failing = {"upsert"}
+    with pytest.warns(DegradedWarning):
+        for session in ("first", "last"):
+            talk(bank, session=session, turns=5)
+    dense.failing = set()
+    for sent in (4, 6):
+        with pytest.warns(DegradedWarning, match="gets some of it in each recall"):
+            bank.recall(ALICE, "number3")
+        assert len(dense.documents) == sent
+    assert {each.place.session for each in dense.documents.values()} == {"last"}
+    bank.prepare(ALICE)
     assert there(dense) == expected(bank)
 
 
