@@ -25,7 +25,8 @@ PROBE: Final = "a"
 """A text that is never at fault."""
 _SHORT: Final = 200  # characters; a text that is refused at this length is not refused for its length
 _MOST: Final = 16
-"""How many texts of a request may be refused whatever their length, before the whole of it has failed."""
+"""How many texts of a request may be refused whatever their length, where that is more than half of them, before the
+whole of it has failed."""
 _HURRIED: Final = regex(r"rate[ _-]?limit|too many requests|throttl|quota|resource[ _]exhausted|overloaded", re.I)
 """As services say that they are asked for too much at once; where their error has no status, that tells it."""
 _OF_TEXTS: Final = (400, 413, 422, 500)
@@ -106,7 +107,7 @@ def takes(ask: Callable[[], object]) -> bool:
 class _Sending(Generic[R]):
     def __init__(self, service: object, name: str, send: Send[R]) -> None:
         self._service, self._name, self._send = service, name, send
-        self._refused = 0
+        self._refused, self._most = 0, _MOST
         self._is_doubtful = False
         self._cut: Exception | None = None
 
@@ -118,6 +119,7 @@ class _Sending(Generic[R]):
             if not (_may_be_of_texts(error) and at_fault()):
                 raise
             # One that failed by chance is taken now.
+            self._most = max(_MOST, len(texts) // 2)
             made = self._some(run) if len(run) == 1 and not says_too_long(str(error)) else self._parts(run, error)
             if self._is_doubtful and not at_fault():
                 raise  # it has failed meanwhile
@@ -160,7 +162,7 @@ class _Sending(Generic[R]):
             return made
         self._refused += 1
         self._is_doubtful = True
-        if self._refused > _MOST:
+        if self._refused > self._most:
             raise error
         return None
 

@@ -108,6 +108,14 @@ def test_a_query_that_is_too_long_is_searched_by_its_beginning() -> None:
             assert "Ghent" in bank.recall(ANN, f"{QUERY} {LONG}").text
 
 
+def test_many_texts_that_are_refused_keep_no_other_from_its_vector() -> None:
+    embedder = Choosy(word="forbidden")
+    texts = [f"text {number}" + " forbidden" * (number % 3 == 0) for number in range(90)]
+    with pytest.warns(DegradedWarning, match="refuses 30 of 90 texts"):
+        rows = vectors_of(embedder, embedder.embed, texts)
+    assert [number for number in range(90) if not rows[number].any()] == list(range(0, 90, 3))
+
+
 def test_an_embedder_that_takes_nothing_is_asked_for_no_parts() -> None:
     embedder = Choosy(word="")
     with pytest.raises(ValueError, match="not allowed"):
