@@ -30,7 +30,6 @@ from .loaded_scope import LoadedScope
 from .portions import Bar, no_bar
 
 _GROWN: Final = 1.1
-
 _LET_IN_S: Final = 0.01
 """For how long whoever makes all of an index leaves the scope to others between two steps."""
 
@@ -246,6 +245,8 @@ class ScopeCache:
             self._open(loaded, row)
         changed = {each.id: each for each in self._store.sessions(row.id, since=loaded.row.revision)}
         is_locked, until = False, step_ends()
+        turns = len(loaded.index) + sum(each.turns for each in changed.values())
+        loaded.embeds_until = until if not is_small(turns) else math.inf
         for session_id in in_turn(set(loaded.left), set(loaded.awaited), changed, until):
             is_step = session_id in loaded.awaited
             loaded.awaited.discard(session_id)
@@ -273,7 +274,7 @@ class ScopeCache:
                 # Of a scope that is read for the first time, what was read is not read again where this breaks off.
                 self._keep(scope, loaded, replace(row, revision=max(0, loaded.row.revision)))
         if loaded.awaits_vectors and not loaded.awaited:
-            self._fill(loaded, row, until if not is_small(len(loaded.index)) else math.inf)
+            self._fill(loaded, row)
         self._weigh(scope, loaded)
         self._keep(scope, loaded, row)
         return row
@@ -295,10 +296,10 @@ class ScopeCache:
             # It is written, and vectors that are left over of it are not cleared away.
             return row, None
 
-    def _fill(self, loaded: LoadedScope, row: ScopeRow, until: float) -> None:
+    def _fill(self, loaded: LoadedScope, row: ScopeRow) -> None:
         """Make some of the vectors that an index lacks."""
         sessions = {each.name: each.id for each in self._store.sessions(row.id)}
-        made, loaded.lacking = filled(loaded.index, sessions, self._derivation, until, row.epoch)
+        made, loaded.lacking = filled(loaded.index, sessions, self._derivation, loaded.embeds_until, row.epoch)
         loaded.kept.vectors += made
         if not loaded.lacking:
             loaded.awaits_vectors, loaded.weighed_at = False, 0
@@ -332,8 +333,7 @@ class ScopeCache:
             again: whether that was of an index which was just opened: it is damaged, whatever it seems.
         """
         self.drop(scope)
-        row = self._store.scope(scope)
-        if row is not None:
+        if (row := self._store.scope(scope)) is not None:
             self._keeper.throw_away(row, StaleIndex(str(error)) if again else error)
 
     def searched(self, scope: Scope) -> None:
@@ -379,10 +379,8 @@ class ScopeCache:
         end = memories[-1].turns[-1].index if memories else -1
         # A turn may have had a reply since, but not once it had settled: it keeps the memory that it is in.
         new = [turn for turn in turns if settled <= turn.index <= end]
-        # Mostly none has had any.
-        grown = loaded.index.indexes.table.not_held(new)
-        # What is in the index without vectors gets them all together.
-        of_turns, of_keys = self._vectors_of(row, grown, memories) if not loaded.awaits_vectors else (None, None)
+        grown = loaded.index.indexes.table.not_held(new)  # Mostly none has had any.
+        of_turns, of_keys = self._vectors_of(loaded, row, grown, memories)
         loaded.lacks_vectors |= self._vectors and bool(new) and of_keys is None and not loaded.awaits_vectors
         loaded.index.add_turns(grown, of_turns)
         loaded.index.set_memories(row.name, settled, memories, of_keys)
@@ -390,11 +388,13 @@ class ScopeCache:
         loaded.known.note(row.id, new[-1].index if new else last_turn, settles)
 
     def _vectors_of(
-        self, row: SessionRow, turns: Sequence[Turn], memories: Sequence[Memory]
+        self, loaded: LoadedScope, row: SessionRow, turns: Sequence[Turn], memories: Sequence[Memory]
     ) -> tuple[Vectors | None, Vectors | None]:
-        """The vectors of the passages of a session's turns, and of the keys of its memories."""
-        if not self._vectors or self._derivation.space is None:
+        """The vectors of a session's passages and keys. What a large scope lacks, as after an outage, it awaits."""
+        if not self._vectors or self._derivation.space is None or loaded.awaits_vectors:
             return None, None
         searched = searched_texts(turns)
-        vectors = self._derivation.vectors(row.id, [*searched, *(memory.key for memory in memories)])
+        texts, in_steps = [*searched, *(memory.key for memory in memories)], loaded.embeds_until < math.inf
+        vectors = self._derivation.vectors(row.id, texts, only_stored=in_steps)
+        loaded.awaits_vectors = in_steps and bool(texts) and vectors is None
         return (vectors[: len(searched)], vectors[len(searched) :]) if vectors is not None else (None, None)

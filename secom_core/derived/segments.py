@@ -274,9 +274,9 @@ class Derivation:
         [mixed] = unit_rows(np.average(made, axis=0, weights=weights)[None], 1)
         return np.asarray(mixed)
 
-    def vectors(self, session_id: int, texts: Sequence[str]) -> Vectors | None:
+    def vectors(self, session_id: int, texts: Sequence[str], *, only_stored: bool = False) -> Vectors | None:
         """Vectors of the texts of one session; see `vectors_of_sessions`."""
-        return self.vectors_of_sessions([(session_id, text) for text in texts])
+        return self.vectors_of_sessions([(session_id, text) for text in texts], only_stored=only_stored)
 
     def epoch(self, scope: Scope) -> int | None:
         """Another one where something of the scope was forgotten meanwhile; nothing where no vectors are made."""
@@ -284,7 +284,12 @@ class Derivation:
         return row.epoch if row is not None else None
 
     def vectors_of_sessions(
-        self, texts: Sequence[tuple[int, str]], *, afresh: bool = False, epoch: int | None = None
+        self,
+        texts: Sequence[tuple[int, str]],
+        *,
+        afresh: bool = False,
+        epoch: int | None = None,
+        only_stored: bool = False,
     ) -> Vectors | None:
         """Vectors of shape ``(len(texts), d)``, from the store where they fit, or made now, together, and stored.
 
@@ -292,9 +297,11 @@ class Derivation:
             texts: what is embedded, each text behind its session's id.
             afresh: make them all now, and drop all others of their sessions.
             epoch: the scope's before the texts were read. If something was forgotten since, none are stored.
+            only_stored: make none now.
 
         Returns:
-            Nothing without an embedder, without texts, or with a warning when it fails.
+            Nothing without an embedder, without texts, with a warning when it fails, or where some are not stored that
+            are not to be made.
         """
         if self._space is None or not texts:
             return None
@@ -303,6 +310,8 @@ class Derivation:
             wanted.setdefault(session_id, {})[digest(text)] = text
         known_name = None if afresh else self._space.known_name
         stored = self._stored(known_name, wanted)
+        if only_stored and any(len(stored[each]) < len(wanted[each]) for each in wanted):
+            return None
         made = self._made(self._space, wanted, stored, epoch, only_these=afresh)
         settled = self._space.known_name if self._space.is_settled(texts[0][1]) else None
         if made is None or settled is None:

@@ -325,6 +325,32 @@ def test_a_small_one_is_made_at_once(is_missing: bool, path: Path) -> None:
         assert answers(bank) == at_once(bank)
 
 
+def test_what_an_outage_has_left_without_vectors_gets_them_in_steps(path: Path) -> None:
+    """Also where this process has filled the scope, and whoever asks first was not there in the outage."""
+    embedder, others = Counting(), Counting()
+    with MemoryBank.open(path, embedder=embedder) as bank, MemoryBank.open(path, embedder=others) as other:
+        rng = random.Random(7)
+        for number in range(SESSIONS * 5):
+            if number == 5:
+                other.prepare(SCOPE)
+                embedder.fails = True
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DegradedWarning)
+                bank.remember(SCOPE, exchange(number, rng), session=f"s{number // 5}", at=AT + timedelta(hours=number))
+        embedder.fails = False
+        for each, asked in ((other, others), (bank, embedder)):
+            made: list[int] = []
+            while not made or left(each)[1]:
+                asked.texts.clear()
+                warned = recalled(each)
+                made.append(len(asked.texts))
+                assert [what for what in warned if "it is searched by words alone" in what] == warned
+                assert bool(warned) == bool(left(each)[1])
+            assert max(made) < 20
+            assert (len(made) > 3) == (each is other)
+        assert answers(other) == answers(bank) == at_once(bank)
+
+
 def test_who_has_filled_a_scope_finds_all_of_it_at_once(path: Path) -> None:
     with MemoryBank.open(path) as bank:
         for number in range(3):
