@@ -8,16 +8,17 @@ deleted meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
-from itertools import groupby
-from typing import Any, Final, Literal
+from itertools import groupby, islice
+from typing import Any, Final, Literal, NamedTuple
 
 from langgraph.store.base import get_text_at_path
 
 from secom_core import MemoryBank
 from secom_core.chats import ChatRecord
+from secom_core.chats.heads import Head
 from secom_core.conversation import ITEMS, Message, Scope, Turn
 from secom_core.memory import Hit
 
@@ -30,6 +31,9 @@ _FIELD: Final = "item"
 _EXPIRES: Final = "expires"
 _PREFIX: Final = "item "
 """What the name of an item's session begins with: it is not empty, as a key may be."""
+
+_AT_ONCE: Final = 1000
+"""How many items are read together at most."""
 
 _ALL_OF_IT: Final = 10**9
 """A token budget that no namespace fills."""
@@ -90,6 +94,31 @@ class StoredItem:
         )
 
 
+class Listed(NamedTuple):
+    """An item without its value.
+
+    Args:
+        namespace: where it is.
+        key: its name there.
+        turn_id: the turn that it is.
+        expires: when it ends, unless it was read since it was listed.
+        session_id: the number of its session.
+    """
+
+    namespace: Namespace
+    key: str
+    turn_id: str
+    expires: datetime | None
+    session_id: int
+
+    @classmethod
+    def of(cls, namespace: Namespace, head: Head) -> Listed:
+        """The item that is a session's last turn."""
+        expires = _moment(head.number) if head.number is not None else None
+        expires = _later(expires, head.beside) if head.beside is not None else expires
+        return cls(namespace, head.session.removeprefix(_PREFIX), head.turn_id, expires, head.session_id)
+
+
 @dataclass(frozen=True)
 class Items:
     """The items of one bank.
@@ -106,12 +135,36 @@ class Items:
 
     def get(self, namespace: Namespace, key: str) -> StoredItem | None:
         """The item of this key, whether its time has come or not."""
-        return next(_items_of(namespace, self.bank.turns(_scope(namespace), _session(key), last=1)), None)
+        turns = self.bank.turns(_scope(namespace), _session(key), last=1)
+        return next((item for turn in turns for item in _items_of(namespace, turn)), None)
 
-    def all(self, namespace: Namespace) -> list[StoredItem]:
-        """The items of a namespace, in the order in which their keys came."""
-        latest = {turn.session: turn for turn in self.bank.turns(_scope(namespace))}
-        return list(_items_of(namespace, latest.values()))
+    def listed(
+        self, prefix: Namespace = (), *, skip: int = 0, keeps: Callable[[Listed], object] = bool
+    ) -> Iterator[Listed]:
+        """The items of the namespaces that begin so, in the order in which these, and in them the keys, came.
+
+        Args:
+            prefix: how they begin.
+            skip: how many of those that are kept are passed over.
+            keeps: whether an item is kept; one that never ends, and is passed over, always is.
+        """
+        for scope, row in self.bank.items.scopes(_scope(prefix)):
+            skipped, heads = self.bank.items.heads(scope, row, (_FIELD, _EXPIRES), skip)
+            skip -= skipped
+            for each in filter(keeps, (Listed.of(scope[1:], head) for head in heads)):
+                if skip > 0:
+                    skip -= 1
+                else:
+                    yield each
+
+    def read(self, listed: Iterable[Listed], size: int = _AT_ONCE) -> Iterator[StoredItem]:
+        """Items that were listed, as they are now, without those that were deleted since; read so many at once."""
+        left = iter(listed)
+        while part := list(islice(left, max(1, min(size, _AT_ONCE)))):
+            found = self.bank.items.last_turns([each.session_id for each in part])
+            for each in part:
+                if each.session_id in found:
+                    yield from _items_of(each.namespace, *found[each.session_id])
 
     def put(self, item: StoredItem) -> None:
         """Write an item in the place of what has its key; `derive` makes what is searched of it."""
@@ -128,7 +181,7 @@ class Items:
         for namespace, names in sessions.items():
             self.bank.derive(_scope(namespace), names)
 
-    def lives(self, item: StoredItem, now: datetime) -> bool:
+    def lives(self, item: StoredItem | Listed, now: datetime) -> bool:
         """Whether an item's time has not come."""
         return item.expires is None or now < item.expires or now < self._renewed(item)
 
@@ -137,13 +190,13 @@ class Items:
         record = ChatRecord(item.turn_id, None, {_EXPIRES: _microseconds(expires)})
         self.bank.chats.write(_scope(item.namespace), _session(item.key), [record], anew=True)
 
-    def _renewed(self, item: StoredItem) -> datetime:
+    def _renewed(self, item: StoredItem | Listed) -> datetime:
         """When an item ends by the last read of it; long ago where nobody read it."""
         records = self.bank.chats.read(_scope(item.namespace), _session(item.key))
         mine = [each.body for each in records if each.turn_id == item.turn_id and each.body is not None]
         return max((_moment(body[_EXPIRES]) for body in mine), default=_EPOCH)
 
-    def end(self, item: StoredItem) -> None:
+    def end(self, item: StoredItem | Listed) -> None:
         """Delete an item whose time has come, and what was put before it, but nothing that was put anew since."""
         scope = _scope(item.namespace)
         turns = [turn.id for turn in self.bank.turns(scope, _session(item.key))]
@@ -153,6 +206,24 @@ class Items:
     def delete(self, namespace: Namespace, key: str) -> None:
         """Delete the item of this key, with all that was made of it; what is not there is passed over."""
         self.bank.forget(_scope(namespace), session=_session(key))
+
+    def together(
+        self, prefix: Namespace, query: str, without: Collection[str] = ()
+    ) -> tuple[list[tuple[Listed, float]], list[Namespace]]:
+        """What a query finds in the many small ones of the namespaces that begin so, the most relevant first.
+
+        Args:
+            prefix: how they begin.
+            query: a question, or a few words.
+            without: the turns of items that are not looked for.
+
+        Returns:
+            Items without their keys and ends, each with its relevance from 0 to 1; and the namespaces that are to be
+            searched one by one.
+        """
+        found, others = self.bank.items.search(_scope(prefix), query, without)
+        listed = [(Listed(each.scope[1:], "", each.turn_id, None, each.session_id), each.relevance) for each in found]
+        return listed, [scope[1:] for scope in others]
 
     def best(self, namespace: Namespace, query: str, k: int) -> list[tuple[StoredItem, float]]:
         """The ``k`` items of a namespace that a query finds first, and how relevant each is, from 0 to 1.
@@ -180,35 +251,46 @@ class Items:
 
     def _current(self, namespace: Namespace, turns: Iterable[Turn]) -> list[StoredItem]:
         """The items that these turns are, without those that were put anew since."""
-        found = {turn.id: self.get(namespace, turn.session.removeprefix(_PREFIX)) for turn in turns}
-        return [item for turn_id, item in found.items() if item is not None and item.turn_id == turn_id]
+        found = {turn.id: turn.session for turn in turns}
+        latest = self.bank.items.latest(_scope(namespace), list(found.values()))
+        return [item for turn in latest if turn.id in found for item in _items_of(namespace, turn)]
 
-    def one_by_one(self, namespace: Namespace) -> Iterator[StoredItem]:
-        """The items of a namespace, in the order in which their keys came, each read when it is asked for."""
-        found = (
-            self.get(namespace, session.removeprefix(_PREFIX)) for session in self.bank.sessions(_scope(namespace))
-        )
-        return (item for item in found if item is not None)
-
-    def relevance(self, namespace: Namespace, query: str, without: Iterable[StoredItem]) -> dict[str, float]:
-        """How relevant the items of a namespace are to a query, from 0 to 1, by the ids of their turns, best first.
+    def relevance(
+        self, prefix: Namespace, query: str, items: Iterable[StoredItem], others: Iterable[StoredItem]
+    ) -> dict[str, float]:
+        """How relevant items are to a query, from 0 to 1, by the ids of their turns.
 
         Args:
-            namespace: where is searched.
+            prefix: how their namespaces begin.
             query: a question, or a few words.
-            without: items of the namespace that are not looked for.
+            items: those that are looked for.
+            others: all others of these namespaces.
 
         Returns:
             Nothing of items that nothing speaks for.
         """
-        out = [item.turn_id for item in without]
-        recall = self.bank.recall(_scope(namespace), query, token_budget=_ALL_OF_IT, only_relevant=True, exclude=out)
-        found = sorted(recall.ranked, key=lambda hit: -hit.relevance)
-        return {turn_id: hit.relevance for hit in found for turn_id in hit.turn_ids}
+        out, wanted = [item.turn_id for item in others], {item.namespace for item in items}
+        together, namespaces = self.together(prefix, query, out)
+        found = {each.turn_id: relevance for each, relevance in together}
+        for namespace in namespaces:
+            if namespace in wanted:
+                recall = self.bank.recall(
+                    _scope(namespace), query, token_budget=_ALL_OF_IT, only_relevant=True, exclude=out
+                )
+                by_relevance = sorted(recall.ranked, key=lambda hit: -hit.relevance)
+                found |= {turn_id: hit.relevance for hit in by_relevance for turn_id in hit.turn_ids}
+        return found
 
 
-def _items_of(namespace: Namespace, turns: Iterable[Turn]) -> Iterator[StoredItem]:
-    return (StoredItem.of(namespace, turn) for turn in turns if _FIELD in turn.messages[0].metadata)
+def _items_of(namespace: Namespace, turn: Turn, beside: Mapping[str, Any] | None = None) -> Iterator[StoredItem]:
+    """The item that a turn holds, where it holds one; it ends as late as what lies beside the turn says."""
+    if _FIELD in turn.messages[0].metadata:
+        item = StoredItem.of(namespace, turn)
+        yield item if beside is None else replace(item, expires=_later(item.expires, beside))
+
+
+def _later(expires: datetime | None, beside: Mapping[str, Any]) -> datetime | None:
+    return max(expires, _moment(beside[_EXPIRES])) if expires is not None else None
 
 
 def searched_text(value: Mapping[str, Any], index: Index) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
 from functools import partial
-from itertools import chain, islice
-from typing import Any, Final, TypeAlias
+from itertools import islice
+from typing import Any, Final, TypeAlias, TypeVar
 
 from langchain_core.runnables import run_in_executor
 
@@ -34,9 +34,10 @@ except ImportError as error:
     raise MissingExtra("SecomStore", "langchain") from error
 
 from .item_filters import check_filter, is_in, matches
-from .items import Items, StoredItem, searched_text
+from .items import Items, Listed, StoredItem, searched_text
 
 _Found: TypeAlias = tuple[StoredItem, float | None]
+_Item = TypeVar("_Item", StoredItem, Listed)
 _Writes: TypeAlias = dict[str, Callable[[], None]]
 """What is to be written after a read, by the ids of the items' turns."""
 _TTL: Final = frozenset({"default_ttl", "omit_expired", "refresh_on_read"})
@@ -120,9 +121,8 @@ class SecomStore(BaseStore):
 
     def sweep_ttl(self) -> int:
         """Delete every item whose time has come; how many there were. For a scheduler."""
-        items = [each for namespace in self._items.namespaces() for each in self._items.all(namespace)]
         ended: _Writes = {}
-        self._living(items, ended)
+        self._living(list(self._items.listed()), ended)
         for end in ended.values():
             end()
         return len(ended)
@@ -145,24 +145,30 @@ class SecomStore(BaseStore):
         return Item(**_fields_of(living[0])) if living else None
 
     def _search(self, op: SearchOp, besides: _Writes) -> list[SearchItem]:
-        last = op.offset + op.limit
-        namespaces = self._items.namespaces(op.namespace_prefix)
+        first, last = op.offset, op.offset + op.limit
         if op.filter:
-            found = [each for namespace in namespaces for each in self._scored(namespace, op, besides)]
+            page = list(islice(self._matching(op, besides), first, last))
         else:
-            found = self._best(namespaces, op.query, last, besides) if op.query else []
-            known = {(item.namespace, item.key) for item, _ in found}
-            found += self._others(namespaces, known, last - len(found), besides)
-        if op.query:
-            found.sort(key=lambda each: -1.0 if each[1] is None else each[1], reverse=True)
-        page = found[op.offset : last]
+            found = self._best(op.namespace_prefix, op.query, last, besides) if op.query else []
+            page = found[first:last]
+            others = self._others(op.namespace_prefix, found, besides, skip=max(0, first - len(found)))
+            read = self._items.read(others, op.limit)
+            page += [(item, None) for item in islice(read, max(0, op.limit - len(page)))]
         if op.refresh_ttl:
             besides |= self._refreshes(item for item, _ in page)
         return [SearchItem(**_fields_of(item), score=score) for item, score in page]
 
-    def _best(self, namespaces: Iterable[tuple[str, ...]], query: str, k: int, besides: _Writes) -> list[_Found]:
-        """The items that a query finds, ``k`` of each namespace at most."""
-        return [each for namespace in namespaces for each in self._best_living(namespace, query, k, besides)]
+    def _best(self, prefix: tuple[str, ...], query: str, k: int, besides: _Writes) -> list[_Found]:
+        """The items that a query finds in the namespaces that begin so, the most relevant first; at least the ``k``
+        first ones.
+        """
+        together, namespaces = self._items.together(prefix, query)
+        relevance = {each.turn_id: score for each, score in together}
+        read = self._items.read((each for each, _ in together), k)
+        current = (item for item in read if item.turn_id in relevance and self._living([item], besides))
+        found: list[_Found] = [(item, relevance[item.turn_id]) for item in islice(current, k)]
+        found += (each for namespace in namespaces for each in self._best_living(namespace, query, k, besides))
+        return sorted(found, key=_by_relevance)
 
     def _best_living(
         self, namespace: tuple[str, ...], query: str, k: int, besides: _Writes
@@ -178,35 +184,41 @@ class SecomStore(BaseStore):
             count *= 2
 
     def _others(
-        self,
-        namespaces: Iterable[tuple[str, ...]],
-        known: set[tuple[tuple[str, ...], str]],
-        count: int,
-        besides: _Writes,
-    ) -> list[_Found]:
-        """So many further items, read one after the other, in the order in which their keys came."""
-        each = chain.from_iterable(map(self._items.one_by_one, namespaces))
-        new = (item for item in each if (item.namespace, item.key) not in known and self._living([item], besides))
-        return [(item, None) for item in islice(new, max(0, count))]
+        self, prefix: tuple[str, ...], found: Sequence[_Found], besides: _Writes, *, skip: int = 0
+    ) -> Iterator[Listed]:
+        """The items beside those that were found, in the order in which their keys came, without the first ones."""
 
-    def _scored(self, namespace: tuple[str, ...], op: SearchOp, besides: _Writes) -> list[_Found]:
-        """The items of a namespace that match, in the order of their keys, each with its relevance where it has one."""
+        def living(item: Listed) -> list[Listed]:
+            return self._living([item], besides)
+
+        if not found:
+            return self._items.listed(prefix, skip=skip, keeps=living)
+        known = {(item.namespace, item.key) for item, _ in found}
+        new = (each for each in self._items.listed(prefix) if (each.namespace, each.key) not in known)
+        return islice(filter(living, new), skip, None)
+
+    def _matching(self, op: SearchOp, besides: _Writes) -> Iterable[_Found]:
+        """The items that match a filter, in the order of their keys, or each with its relevance, the best first."""
+        every = self._items.read(self._others(op.namespace_prefix, (), besides))
+        if not op.query:
+            return ((item, None) for item in every if matches(item.value, op.filter))
         items: list[StoredItem] = []
         others: list[StoredItem] = []
-        for each in self._living(self._items.all(namespace), besides):
+        for each in every:
             (items if matches(each.value, op.filter) else others).append(each)
-        scores = self._items.relevance(namespace, op.query, others) if op.query and items else {}
-        return [(item, scores.get(item.turn_id) if item.text else None) for item in items]
+        scores = self._items.relevance(op.namespace_prefix, op.query, items, others) if items else {}
+        found = [(item, scores.get(item.turn_id) if item.text else None) for item in items]
+        return sorted(found, key=_by_relevance)
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         conditions = op.match_conditions or ()
         found = [each for each in self._items.namespaces() if all(is_in(each, condition) for condition in conditions)]
         return sorted({each[: op.max_depth] for each in found})[op.offset : op.offset + op.limit]
 
-    def _living(self, items: Iterable[StoredItem], besides: _Writes) -> list[StoredItem]:
+    def _living(self, items: Iterable[_Item], besides: _Writes) -> list[_Item]:
         """Those whose time has not come; that the others are deleted is added to ``besides``."""
         now = _now()
-        living: list[StoredItem] = []
+        living: list[_Item] = []
         for item in items:
             if self._items.lives(item, now):
                 living.append(item)
@@ -240,6 +252,10 @@ def _try(writes: Iterable[Callable[[], None]]) -> None:
                 write()
     except StoreUnwritable as error:
         warn_degraded("items were read, but their time (ttl) was not begun again, and none that expired deleted", error)
+
+
+def _by_relevance(found: _Found) -> float:
+    return 1.0 if found[1] is None else -found[1]
 
 
 def _after(minutes: float, now: datetime) -> datetime:

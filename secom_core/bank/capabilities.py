@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..summaries.layer import SummaryLayer
     from ..timelines.layer import TimelineLayer
     from ..topics.layer import TopicLayer
+    from .items import ItemReading
     from .parts import Parts
     from .storage import Storage
 
@@ -83,6 +84,11 @@ class Capabilities:
     def chats(self) -> Chats:
         """The messages of sessions as a framework holds them; every bank keeps them."""
         return self._inside.chats
+
+    @property
+    def items(self) -> ItemReading:
+        """What a store of items reads: many sessions of one turn each, in many scopes that begin alike."""
+        return self._inside.items
 
     def correct(
         self,

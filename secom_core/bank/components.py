@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ..chats.layer import Chats
     from ..vector_stores.sync import VectorStoreSync
     from .forgetting import Forgetting
+    from .items import ItemReading
     from .storage import Storage
 
 T = TypeVar("T")
@@ -128,6 +129,19 @@ class Components:
         return Chats(self._store, self.redacted, self.current)
 
     @cached_property
+    def items(self) -> ItemReading:
+        """Reads many sessions of one turn each, in many scopes."""
+        from .items import ItemReading
+        from .together import Together
+
+        parts = self._parts
+        alone = (parts.vector_store, parts.reranking, parts.denoiser, self.layers.ranker)
+        together = Together(self._store, self.derivation, self._new_index, self._let_go, parts.zone)
+        return ItemReading(
+            self._store, self.lifetimes, self.operations, together if alone == (None,) * len(alone) else None
+        )
+
+    @cached_property
     def storage(self) -> Storage:
         """Where the bank is, and how its scopes leave and enter."""
         from .storage import Storage
@@ -176,6 +190,8 @@ class Components:
             return self.forgetting.forget(scope, session, turn_ids, before)
         finally:
             self.latest.clear()
+            if "items" in vars(self):
+                self.items.forget(scope)
 
     def _let_go(self) -> None:
         """Hold no words that were read so far: another process has forgotten some of them."""

@@ -168,6 +168,14 @@ class Lifetimes:
         self.before_write(scope)
         return scope
 
+    def current_within(self, within: Scope) -> None:
+        """As `current`, for all scopes whose first parts are these."""
+        with self._store.transaction(write=False) as connection:
+            keys = rows.due_scopes(connection, datetime.now(timezone.utc))
+        for scope in [tuple(json.loads(key)) for key in keys]:
+            if scope[: len(within)] == within:
+                self.current(scope)
+
     def row(self, scope: Scope) -> ScopeRow | None:
         """As `current`; the scope as it is stored, or nothing where nothing is remembered."""
         return self.seen(scope).row

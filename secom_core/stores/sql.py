@@ -209,10 +209,14 @@ class SqlStore(DerivedRows):
         return next((ScopeRow(*row) for row in self.glance(SCOPE, key=scope_key(scope))), None)
 
     def scopes(self, within: Scope = (), *, most: int | None = None) -> list[Scope]:
-        """The scopes that have anything, and whose first parts are these, in the order in which they came.
+        """The scopes that have anything, as `scopes_within` finds them."""
+        return [scope for scope, _ in self.scopes_within(within, most)]
+
+    def scopes_within(self, within: Scope, most: int | None = None) -> list[tuple[Scope, ScopeRow]]:
+        """The scopes whose first parts are these, each as it is now, in the order in which they came.
 
         Args:
-            within: the first parts; any unless given.
+            within: the first parts.
             most: how many are read at most; all unless given.
         """
         with self.transaction(write=False) as connection:

@@ -11,7 +11,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Table, and_, bindparam
 from ..conversation import Scope
 from ..text.batches import batches
 from .driver import rows_of
-from .rows import SessionRow, sound_version
+from .rows import ScopeRow, SessionRow, sound_version
 from .schema import messages, scopes, sessions, vectors
 
 _VERSION: Final = select(sessions.c.version).where(sessions.c.id == bindparam("id"))
@@ -31,17 +31,17 @@ def delete_among(
         connection.execute(delete(column.table).where(column.in_(batch), *conditions))
 
 
-def scopes_within(connection: Connection, within: Scope, most: int | None = None) -> list[Scope]:
+def scopes_within(connection: Connection, within: Scope, most: int | None = None) -> list[tuple[Scope, ScopeRow]]:
     """The scopes whose first parts are these, in the order in which they came; at most so many of them."""
     begins = json.dumps(list(within))[:-1]
     alike = (
-        select(scopes.c.key)
+        select(scopes.c.key, scopes.c.id, scopes.c.revision, scopes.c.epoch)
         .where(func.substr(scopes.c.key, 1, len(begins)) == begins)
         .order_by(scopes.c.id)
         .limit(most)
     )
-    found = (tuple(json.loads(key)) for key in connection.scalars(alike))
-    return [scope for scope in found if scope[: len(within)] == within]
+    found = ((tuple(json.loads(key)), ScopeRow(*row)) for key, *row in connection.execute(alike))
+    return [each for each in found if each[0][: len(within)] == within]
 
 
 def begins_turn(session_id: ColumnElement[int], turn: ColumnElement[int]) -> ColumnElement[bool]:
