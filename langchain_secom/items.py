@@ -196,12 +196,15 @@ class Items:
         mine = [each.body for each in records if each.turn_id == item.turn_id and each.body is not None]
         return max((_moment(body[_EXPIRES]) for body in mine), default=_EPOCH)
 
-    def end(self, item: StoredItem | Listed) -> None:
-        """Delete an item whose time has come, and what was put before it, but nothing that was put anew since."""
-        scope = _scope(item.namespace)
-        turns = [turn.id for turn in self.bank.turns(scope, _session(item.key))]
-        if item.turn_id in turns:
-            self.bank.forget(scope, turn_ids=turns[: turns.index(item.turn_id) + 1])
+    def end(self, namespace: Namespace, items: Iterable[StoredItem | Listed]) -> None:
+        """Delete items of a namespace whose time has come, and what was put before them, but nothing put anew since."""
+        scope, doomed = _scope(namespace), list[str]()
+        for item in items:
+            turns = [turn.id for turn in self.bank.turns(scope, _session(item.key))]
+            if item.turn_id in turns:
+                doomed += turns[: turns.index(item.turn_id) + 1]
+        if doomed:
+            self.bank.forget(scope, turn_ids=doomed)
 
     def delete(self, namespace: Namespace, key: str) -> None:
         """Delete the item of this key, with all that was made of it; what is not there is passed over."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from itertools import islice
@@ -38,13 +39,29 @@ from .items import Items, Listed, StoredItem, searched_text
 
 _Found: TypeAlias = tuple[StoredItem, float | None]
 _Item = TypeVar("_Item", StoredItem, Listed)
-_Writes: TypeAlias = dict[str, Callable[[], None]]
-"""What is to be written after a read, by the ids of the items' turns."""
 _TTL: Final = frozenset({"default_ttl", "omit_expired", "refresh_on_read"})
 
 
 def _now() -> datetime:
     return datetime.now(timezone.utc)
+
+
+@dataclass(frozen=True)
+class _Besides:
+    """What is to be written after a read.
+
+    Args:
+        ended: items whose time has come, by namespaces and by the ids of their turns.
+        renewed: what gives items their time anew, by the ids of their turns.
+    """
+
+    ended: dict[tuple[str, ...], dict[str, StoredItem | Listed]] = field(default_factory=dict)
+    renewed: dict[str, Callable[[], None]] = field(default_factory=dict)
+
+    def writes(self, items: Items) -> Iterator[Callable[[], None]]:
+        """What writes it, each in turn."""
+        yield from (partial(items.end, namespace, each.values()) for namespace, each in self.ended.items())
+        yield from self.renewed.values()
 
 
 class SecomStore(BaseStore):
@@ -101,9 +118,9 @@ class SecomStore(BaseStore):
         given = list(ops)
         for op in given:
             _check(op)
-        besides: _Writes = {}
+        besides = _Besides()
         results = [self._read(op, besides) for op in given]
-        _try(besides.values())
+        _try(besides.writes(self._items))
         puts = {(op.namespace, op.key): op for op in given if isinstance(op, PutOp)}
         written: list[tuple[tuple[str, ...], str]] = []
         try:
@@ -121,15 +138,15 @@ class SecomStore(BaseStore):
 
     def sweep_ttl(self) -> int:
         """Delete every item whose time has come; how many there were. For a scheduler."""
-        ended: _Writes = {}
-        self._living(list(self._items.listed()), ended)
-        for end in ended.values():
-            end()
-        return len(ended)
+        besides = _Besides()
+        self._living(self._items.listed(), besides)
+        for write in besides.writes(self._items):
+            write()
+        return sum(map(len, besides.ended.values()))
 
     # -- reading --------------------------------------------------------------------------------------------------
 
-    def _read(self, op: Op, besides: _Writes) -> Result:
+    def _read(self, op: Op, besides: _Besides) -> Result:
         """The result of an operation; what its items' times want written is added to ``besides``."""
         if isinstance(op, GetOp):
             return self._get(op, besides)
@@ -137,14 +154,14 @@ class SecomStore(BaseStore):
             return self._search(op, besides)
         return self._namespaces(op) if isinstance(op, ListNamespacesOp) else None
 
-    def _get(self, op: GetOp, besides: _Writes) -> Item | None:
+    def _get(self, op: GetOp, besides: _Besides) -> Item | None:
         found = self._items.get(op.namespace, op.key)
         living = self._living([found] if found is not None else [], besides)
         if op.refresh_ttl:
-            besides |= self._refreshes(living)
+            self._refresh(living, besides)
         return Item(**_fields_of(living[0])) if living else None
 
-    def _search(self, op: SearchOp, besides: _Writes) -> list[SearchItem]:
+    def _search(self, op: SearchOp, besides: _Besides) -> list[SearchItem]:
         first, last = op.offset, op.offset + op.limit
         if op.filter:
             page = list(islice(self._matching(op, besides), first, last))
@@ -155,10 +172,10 @@ class SecomStore(BaseStore):
             read = self._items.read(others, op.limit)
             page += [(item, None) for item in islice(read, max(0, op.limit - len(page)))]
         if op.refresh_ttl:
-            besides |= self._refreshes(item for item, _ in page)
+            self._refresh((item for item, _ in page), besides)
         return [SearchItem(**_fields_of(item), score=score) for item, score in page]
 
-    def _best(self, prefix: tuple[str, ...], query: str, k: int, besides: _Writes) -> list[_Found]:
+    def _best(self, prefix: tuple[str, ...], query: str, k: int, besides: _Besides) -> list[_Found]:
         """The items that a query finds in the namespaces that begin so, the most relevant first; at least the ``k``
         first ones.
         """
@@ -171,7 +188,7 @@ class SecomStore(BaseStore):
         return sorted(found, key=_by_relevance)
 
     def _best_living(
-        self, namespace: tuple[str, ...], query: str, k: int, besides: _Writes
+        self, namespace: tuple[str, ...], query: str, k: int, besides: _Besides
     ) -> list[tuple[StoredItem, float]]:
         """What a query finds in a namespace; where something expired takes a place, more is looked for."""
         count = k
@@ -184,7 +201,7 @@ class SecomStore(BaseStore):
             count *= 2
 
     def _others(
-        self, prefix: tuple[str, ...], found: Sequence[_Found], besides: _Writes, *, skip: int = 0
+        self, prefix: tuple[str, ...], found: Sequence[_Found], besides: _Besides, *, skip: int = 0
     ) -> Iterator[Listed]:
         """The items beside those that were found, in the order in which their keys came, without the first ones."""
 
@@ -197,7 +214,7 @@ class SecomStore(BaseStore):
         new = (each for each in self._items.listed(prefix) if (each.namespace, each.key) not in known)
         return islice(filter(living, new), skip, None)
 
-    def _matching(self, op: SearchOp, besides: _Writes) -> Iterable[_Found]:
+    def _matching(self, op: SearchOp, besides: _Besides) -> Iterable[_Found]:
         """The items that match a filter, in the order of their keys, or each with its relevance, the best first."""
         every = self._items.read(self._others(op.namespace_prefix, (), besides))
         if not op.query:
@@ -215,7 +232,7 @@ class SecomStore(BaseStore):
         found = [each for each in self._items.namespaces() if all(is_in(each, condition) for condition in conditions)]
         return sorted({each[: op.max_depth] for each in found})[op.offset : op.offset + op.limit]
 
-    def _living(self, items: Iterable[_Item], besides: _Writes) -> list[_Item]:
+    def _living(self, items: Iterable[_Item], besides: _Besides) -> list[_Item]:
         """Those whose time has not come; that the others are deleted is added to ``besides``."""
         now = _now()
         living: list[_Item] = []
@@ -223,13 +240,14 @@ class SecomStore(BaseStore):
             if self._items.lives(item, now):
                 living.append(item)
             else:
-                besides[item.turn_id] = partial(self._items.end, item)
+                besides.ended.setdefault(item.namespace, {})[item.turn_id] = item
         return living
 
-    def _refreshes(self, items: Iterable[StoredItem]) -> _Writes:
-        """What gives items that were read their time anew."""
-        lasting = ((item, item.minutes) for item in items if item.minutes is not None)
-        return {item.turn_id: partial(self._items.renew, item, _after(minutes, _now())) for item, minutes in lasting}
+    def _refresh(self, items: Iterable[StoredItem], besides: _Besides) -> None:
+        """Have items that were read begin their time anew."""
+        for item in items:
+            if item.minutes is not None:
+                besides.renewed[item.turn_id] = partial(self._items.renew, item, _after(item.minutes, _now()))
 
     # -- writing --------------------------------------------------------------------------------------------------
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Final
+
+from sqlalchemy import Connection
 
 from ..conversation import ITEMS, Scope
 from ..derived.progress import layers_in
@@ -13,9 +15,11 @@ from ..derived.segments import Derivation
 from ..errors import StoreError, StoreLocked, warn_degraded
 from ..layers import registered
 from ..stores.index_blocks import WithoutThem
+from ..stores.rows import SessionRow
 from ..stores.schema import metadata
 from ..stores.shrinking import Shrunk
 from ..stores.sql import SqlStore
+from ..stores.statements import holds_any
 from ..vector_stores.sync import VectorStoreSync, forgotten_elsewhere
 from .scope_cache import ScopeCache
 
@@ -95,13 +99,12 @@ class Forgetting:
 
     def _gone(self, scope: Scope, scope_id: int, doomed: Mapping[int, set[int]], index: WithoutThem | None) -> int:
         """Delete turns of some sessions in one transaction, so that a lock leaves nothing half done; how many."""
-        also = [layer.forget_turns for layer in registered()]
         without, found, changed = dict[int, Shrunk | None](), list[Shrunk](), set(doomed)
         while changed:
             # Whoever goes on with a session meanwhile has that one looked at again, and not all.
             without |= {each: self._without(scope, each, doomed[each]) for each in sorted(changed)}
             found = [each for each in without.values() if each is not None]
-            changed = self._store.forget_turns(scope_id, found, also=also, index=index) if found else set()
+            changed = self._store.forget_turns(scope_id, found, also=_concerned, index=index) if found else set()
         return sum(len(each.turns) for each in found)
 
     def _without(self, scope: Scope, session_id: int, doomed: set[int]) -> Shrunk | None:
@@ -128,3 +131,15 @@ class Forgetting:
                 f"nothing was forgotten: the scope holds what the layer {unknown[0]!r} made, and this process does not "
                 "know that layer; import the module that registers it and forget again, or forget the whole scope"
             )
+
+
+def _concerned(connection: Connection) -> list[Callable[[Connection, SessionRow, Collection[int]], None]]:
+    """What deletes of the layers that hold anything: most hold nothing of anybody, and each is asked for each session.
+
+    A layer without tables may hold something elsewhere.
+    """
+    return [
+        layer.forget_turns
+        for layer in registered()
+        if not layer.tables or any(holds_any(connection, table) for table in layer.tables)
+    ]

@@ -349,7 +349,7 @@ class SqlStore(DerivedRows):
         scope_id: int,
         without: Sequence[Shrunk],
         *,
-        also: Sequence[_Shrink] = (),
+        also: Callable[[Connection], Sequence[_Shrink]] = lambda _: (),
         index: WithoutThem | None = None,
     ) -> set[int]:
         """Delete turns of a scope together with all that was derived from them, in one transaction.
@@ -359,7 +359,7 @@ class SqlStore(DerivedRows):
         Args:
             scope_id: whose.
             without: the sessions that lose turns.
-            also: what else deletes, given the connection, a session and the indices of its turns.
+            also: gives what else deletes, given the connection, a session and the indices of its turns.
             index: what of the scope's index may stay; nothing of it does unless given.
 
         Returns:
@@ -368,8 +368,9 @@ class SqlStore(DerivedRows):
         with self.transaction(scope=scope_id) as connection:
             if changed := {each.session.id for each in without if not is_unchanged(connection, each.session)}:
                 return changed
+            layers = also(connection)
             for each in without:
-                for forget in also:
+                for forget in layers:
                     forget(connection, each.session, each.turns)
                 shrink(connection, each)
             connection.execute(delete(part_states).where(part_states.c.scope_id == scope_id))

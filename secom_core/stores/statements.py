@@ -10,7 +10,7 @@ from sqlalchemy import Column, ColumnElement, Connection, Table, and_, bindparam
 
 from ..conversation import Scope
 from ..text.batches import batches
-from .driver import rows_of
+from .driver import glance_in, rows_of
 from .rows import ScopeRow, SessionRow, sound_version
 from .schema import messages, scopes, sessions, vectors
 
@@ -60,6 +60,12 @@ def is_unchanged(connection: Connection, session: SessionRow) -> bool:
     return [sound_version(row.version) for row in rows_of(connection, _VERSION, {"id": session.id})] == [
         session.version
     ]
+
+
+def holds_any(connection: Connection, table: Table) -> bool:
+    """Whether a table has any row, of whatever scope."""
+    name = connection.dialect.identifier_preparer.format_table(table)
+    return bool(glance_in(connection, f"SELECT 1 FROM {name} LIMIT 1"))  # noqa: S608
 
 
 def keep_vectors(connection: Connection, session_id: int, digests: set[str]) -> None:

@@ -203,3 +203,19 @@ def test_reading_an_item_lets_it_stay_in_listings(bank: MemoryBank, clock: Any) 
         store.get(WEEKS, "3")
     assert [item.key for item in store.search(WEEKS)] == ["3"]
     assert [item.key for item in store.search(WEEKS, filter={"week": 3})] == ["3"]
+
+
+@pytest.mark.parametrize("how", ["swept", "come across"])
+def test_many_items_that_have_expired_are_deleted_together(bank: MemoryBank, clock: Any, how: str) -> None:
+    store = SecomStore(bank)
+    store.batch([PutOp(WEEKS, str(number), {"week": number}, ttl=5 if number else None) for number in range(51)])
+    clock.pass_minutes(6)
+    with statements(bank) as asked:
+        if how == "swept":
+            assert store.sweep_ttl() == 50
+        else:
+            assert [item.key for item in store.search(WEEKS, query="7 weeks")] == ["0"]
+    assert sum(each.startswith("BEGIN IMMEDIATE") for each in asked) < 10
+    # A layer that holds nothing of anybody is not asked for each of them.
+    assert sum("turn_marks" in each for each in asked) < 10
+    assert [turn.session for turn in bank.turns((ITEMS, *WEEKS))] == ["item 0"]
