@@ -24,7 +24,6 @@ from .dialogue import (
     check_hook,
     latest_said,
     said_in_session,
-    turns_of_session,
     turns_within,
 )
 from .identity import Identity, check_key

@@ -20,7 +20,7 @@ from secom_core.memory import Recall, RecallOptions
 
 from .arguments import Hints, foreign
 from .convert import from_message, to_message, to_messages
-from .dialogue import Dialogue, QueryHook, coerced, said_in_session, turns_of_session, turns_within
+from .dialogue import Dialogue, QueryHook, coerced, said_in_session, turns_within
 from .scopes import scope_of, session_of
 from .tracing import RecallRun
 

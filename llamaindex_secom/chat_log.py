@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import Any, Final
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -71,8 +71,10 @@ def _held_by_json(value: object) -> Any:
     return None
 
 
-def chat_of(bank: MemoryBank, scope: Scope, session: str, waiting: Sequence[WindowEntry] = ()) -> list[WindowEntry]:
-    """The chat of a session as it was left, and what was remembered after it by others.
+def chat_of(
+    bank: MemoryBank, scope: Scope, session: str, waiting: Sequence[WindowEntry] = ()
+) -> tuple[list[WindowEntry], list[WindowEntry]]:
+    """The chat of a session as it was left, with what was remembered after it by others; and the latter by itself.
 
     Args:
         bank: where it is.
@@ -86,14 +88,60 @@ def chat_of(bank: MemoryBank, scope: Scope, session: str, waiting: Sequence[Wind
     turns = bank.turns(scope, session)
     said = {message.id: (message, turn) for turn in turns for message in turn.messages}
     kept = _by_turns(bank.chats.read(scope, session))
-    entries = [entry for each in kept if (entry := _entry(each, said.get(each.name))) is not None]
+    shown = [(each.turn_id, entry) for each in kept if (entry := _entry(each, said.get(each.name))) is not None]
     names = {each.name for each in kept}
-    unkept = list(takewhile(lambda each: each[0].id not in names, reversed(said.values())))
-    # A tool's result without the call that it answers is refused by models.
-    spoken = [(message, turn) for message, turn in reversed(unkept) if message.role != "tool"]
-    entries += (WindowEntry(message=from_message(each), turn=turn.id, name=each.id) for each, turn in spoken)
+    unkept = _after(names, [message for message, _ in said.values()])
+    entries = _with_late_answers(_each_once(shown), turns, {*names, *(message.id for message in unkept)})
+    entries += _spoken([said[message.id] for message in unkept])
     again = {each.name for each in waiting if each.name}
-    return [*(each for each in entries if each.name not in again), *waiting]
+    entries = [each for each in entries if each.name not in again]
+    return [*entries, *waiting], [each for each in entries if each.name and each.name not in names]
+
+
+def _each_once(shown: Iterable[tuple[str | None, WindowEntry]]) -> list[tuple[str | None, WindowEntry]]:
+    # What waited for a lock is kept by the memory that it was put into, and by one that has found it since.
+    rows = list(shown)
+    first = {entry.name: place for place, (_, entry) in reversed(list(enumerate(rows)))}
+    return [row for place, row in enumerate(rows) if row[1].name is None or first[row[1].name] == place]
+
+
+def _after(names: Collection[str | None], messages: Sequence[Message]) -> list[Message]:
+    """The messages after the last one with one of these names."""
+    return list(takewhile(lambda each: each.id not in names, reversed(messages)))[::-1]
+
+
+def _with_late_answers(
+    shown: Sequence[tuple[str | None, WindowEntry]], turns: Sequence[Turn], names: Collection[str | None]
+) -> list[WindowEntry]:
+    """The entries, with the answers that others have remembered behind what is kept of an earlier turn.
+
+    Such an answer was said after the next turn had begun; others that are not kept are no part of the chat any more.
+
+    Args:
+        shown: what is kept, with the turns that it goes with.
+        turns: those of the session.
+        names: the ids of what is kept, and of what is no part of the chat or was remembered after all of it.
+    """
+    late: dict[str | None, list[WindowEntry]] = {
+        turn.id: _spoken((each, turn) for each in _after(names, turn.messages) if _is_later(each, after))
+        for turn, after in pairwise(turns)
+    }
+    last = {turn: place for place, (turn, _) in enumerate(shown)}
+    return [
+        each
+        for place, (turn, entry) in enumerate(shown)
+        for each in (entry, *(late.get(turn, ()) if last[turn] == place else ()))
+    ]
+
+
+def _is_later(message: Message, turn: Turn) -> bool:
+    return message.at is not None and turn.at is not None and message.at > turn.at
+
+
+def _spoken(said: Iterable[tuple[Message, Turn]]) -> list[WindowEntry]:
+    # A tool's result without the call that it answers is refused by models.
+    spoken = [(message, turn) for message, turn in said if message.role != "tool"]
+    return [WindowEntry(message=from_message(each), turn=turn.id, name=each.id) for each, turn in spoken]
 
 
 def last_turn(entries: Sequence[WindowEntry]) -> str | None:

@@ -11,6 +11,7 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 from secom_core.bank import BackgroundWriter, MemoryBank
 from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon, shared_writer, waiting_for_a_lock
 from secom_core.bank.unwritten import is_forgotten
+from secom_core.chats import ChatRecord
 from secom_core.conversation import Turn
 from secom_core.errors import InvalidInput, StoreLocked
 from secom_core.stores.database import waiting_at_most
@@ -34,6 +35,7 @@ class KeptChat(SavedMessages):
     _kept_turn: str | None = PrivateAttr(default=None)
     _is_whole: bool = PrivateAttr(default=False)
     _is_anew: bool = PrivateAttr(default=False)
+    _unlisted: list[WindowEntry] = PrivateAttr(default_factory=list)
 
     # -- reading --------------------------------------------------------------------------------------------------
 
@@ -56,7 +58,7 @@ class KeptChat(SavedMessages):
                 with waiting_for_a_lock(shared_writer(self._bank), self.scope, within):
                     self._store_unstored()
             with waiting_at_most(within):
-                chat = self._whole_chat()
+                chat, self._unlisted = self._whole_chat()
         except FAILURES as error:
             return error
         self._is_read = True
@@ -158,15 +160,19 @@ class KeptChat(SavedMessages):
         if self._is_whole or not self._is_read:
             return self.window
         try:
-            return self._whole_chat()
+            return self._whole_chat()[0]
         except FAILURES as error:
             self._failed("only the latest messages of the session are known", error)
         return self.window
 
-    def _whole_chat(self) -> list[WindowEntry]:
+    def _whole_chat(self) -> tuple[list[WindowEntry], list[WindowEntry]]:
         if self._is_anew:
-            return self._unkept
+            return self._unkept, []
         return chat_of(self._bank, self.scope, self.session, self._unkept)
+
+    def _records(self, entries: Sequence[WindowEntry]) -> list[ChatRecord]:
+        """The entries as they are kept, behind what others have remembered and not kept, which is lost else."""
+        return [*records(self._unlisted, None), *records(entries, self._kept_turn)]
 
     def _show(self, entries: list[WindowEntry], *, whole: bool = True) -> None:
         """Keep in the window what can be shown of these entries; ``whole`` where they are all of the chat."""
@@ -179,7 +185,7 @@ class KeptChat(SavedMessages):
 
     def _keep(self, entries: Sequence[WindowEntry], *, anew: bool = False) -> None:
         """Keep the entries in the bank as they are; those that it does not take wait for the next ones."""
-        self._kept_turn = None if anew else self._kept_turn
+        self._kept_turn, self._unlisted = (None, []) if anew else (self._kept_turn, self._unlisted)
         self._unkept = [*([] if anew else self._unkept), *entries]
         self._is_anew = anew or self._is_anew
         if self._is_read and not self.unstored and (self._unkept or self._is_anew):
@@ -189,12 +195,12 @@ class KeptChat(SavedMessages):
     def _keep_unkept(self) -> None:
         try:
             with waiting_for_a_lock(shared_writer(self._bank), self.scope):
-                kept = records(self._unkept, self._kept_turn)
+                kept = self._records(self._unkept)
                 if self._is_anew:
                     kept = [*left_out(self._bank, self.scope, self.session, kept), *kept]
                 if self._bank.chats.write(self.scope, self.session, kept, anew=self._is_anew):
                     self._kept_turn = next((each.turn_id for each in reversed(kept) if each.turn_id), self._kept_turn)
-                    self._unkept, self._is_anew = [], False
+                    self._unkept, self._unlisted, self._is_anew = [], [], False
         except FAILURES as error:
             # What is remembered of them is stored already: nothing is raised, or it would be put again.
             warn_store_failed("tool calls and system messages are kept with the next ones", error)

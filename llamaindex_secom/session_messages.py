@@ -23,13 +23,13 @@ from secom_core.stores.database import waiting_at_most
 from secom_core.stores.reasons import ConnectionLost
 
 from .agent_steps import UserHook, said_by_user
-from .chat_log import last_turn, next_name, records
+from .chat_log import last_turn, next_name
 from .convert import copied, text_of, to_messages
 from .edits import check_ids, edited_away, in_their_places, turns_from, with_their_steps, without_beside
 from .kept_chat import KeptChat
 from .known_messages import Held, held_of, match_messages, memorable_by_place, words_of
 from .saved import know
-from .unstored import FAILURES, Unstored, keep_meanwhile, remember_with_chat, warn_store_failed
+from .unstored import FAILURES, Unstored, keep_meanwhile, remember_with_chat, turn_of, warn_store_failed
 from .window import (
     SYSTEM,
     TOOL,
@@ -186,7 +186,7 @@ class SessionMessages(KeptChat):
                 lost = ", and the history that was handed over meanwhile is not stored" if self._late else ""
                 self._failed(f"the session is left open{lost}", error)
                 self.session = uuid.uuid4().hex
-            self.window, self._unkept, self._kept_turn, self._is_whole = [], [], None, True
+            self.window, self._unkept, self._unlisted, self._kept_turn, self._is_whole = [], [], [], None, True
             self._is_read, self._late = True, None
             self._stay_in_turn()
 
@@ -256,17 +256,17 @@ class SessionMessages(KeptChat):
         if not rows:
             return told_of, False
         chat = [] if anew or self._is_anew else [*self._unkept, *told_of]
-        stored, is_kept = self._stored([message for _, message in rows], records(chat, self._kept_turn))
+        stored, is_kept = self._stored([message for _, message in rows], self._records(chat) if chat else [])
         for (place, message), turn in zip(rows, stored, strict=True):
             if message is new.get(place):
                 told_of[place].turn = turn
         if is_kept:
-            self._unkept, self._kept_turn = [], stored[-1]
+            self._unkept, self._unlisted, self._kept_turn = [], [], stored[-1]
         return told_of, is_kept
 
     def _stored(self, new: list[Message], chat: Sequence[ChatRecord]) -> tuple[list[str], bool]:
         """The turns of the messages, or the ids that stand for them where the store fails; whether the chat is kept."""
-        answers = last_turn(self.window)
+        answers = turn_of(last_turn(self.window), self.unstored)
         waiting = Unstored(session=self.session, messages=new, answers=answers)
         try:
             with waiting_for_a_lock(shared_writer(self._bank), self.scope):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from llama_index.core.bridge.pydantic import BaseModel, Field, PrivateAttr
 
@@ -44,14 +45,13 @@ def store_all(target: MemoryBank | BackgroundWriter, scope: Scope, waiting: list
     """
     turns: dict[str, str] = {}
     while waiting:
-        messages = waiting[0].messages
-        about: dict[str, Any] = {"session": waiting[0].session, "answers": waiting[0].answers}
+        messages, store = waiting[0].messages, partial(target.remember, scope, session=waiting[0].session)
         try:
-            result = target.remember(scope, messages, **about)
+            result = store(messages, answers=waiting[0].answers)
         except InvalidInput:
             # Another message has one of the ids by now: the words are worth more than the ids.
             messages = [replace(message, id=uuid.uuid4().hex) for message in messages]
-            result = target.remember(scope, messages, **about)
+            result = store(messages, answers=waiting[0].answers)
         stored = result.turns_of(messages)
         turns |= {str(message.id): turn for message, turn in zip(waiting[0].messages, stored, strict=True)}
         waiting.pop(0)
@@ -89,6 +89,21 @@ def remember_with_chat(
             raise
         done, is_kept = target.remember(scope, messages, session=session, answers=answers), False
     return done.turns_of(messages), is_kept
+
+
+def turn_of(last: str | None, waiting: Sequence[Unstored]) -> str | None:
+    """The turn that goes on, where the last message waits, and only its id stands for its turn.
+
+    Args:
+        last: the turn of the last message, or its id.
+        waiting: what waits.
+    """
+    for each in reversed(waiting):
+        ids = [message.id for message in each.messages]
+        if last in ids:
+            asked = [message.id for message in each.messages[: ids.index(last) + 1] if message.role == "user"]
+            last = asked[-1] if asked else each.answers
+    return last
 
 
 def keep_meanwhile(bank: MemoryBank, scope: Scope, waiting: Sequence[Unstored]) -> None:

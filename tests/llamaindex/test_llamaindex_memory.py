@@ -837,6 +837,67 @@ def test_an_answer_does_not_wait_for_a_locked_file(tmp_path: Path, write: Any, o
         assert [message.content for message in memory.get_all()] == [*words, "Marta does."]
 
 
+@pytest.mark.parametrize("requests", [1, 3])
+def test_a_memory_for_each_request_shows_what_was_written_once_a_lock_was_gone(tmp_path: Path, requests: int) -> None:
+    path = tmp_path / "m.db"
+    with MemoryBank.open(path) as bank:
+        memory = SecomMemory(scope=ANN, session="now", bank=bank)
+        memory.put(user("Where do I live?"))
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            memory.put(bot("In Ghent."))
+            other.execute("COMMIT")
+        deadline = time.monotonic() + 60
+        while bank.health().unwritten and time.monotonic() < deadline:
+            time.sleep(0.02)
+        said = ["Where do I live?", "In Ghent."]
+        for number in range(requests):
+            request = SecomMemory(scope=ANN, session="now", bank=bank)
+            request.put(user(f"Why {number}?"))
+            request.put(bot(f"Because {number}."))
+            said += [f"Why {number}?", f"Because {number}."]
+        assert texts(SecomMemory(scope=ANN, session="now", bank=bank).get_all()) == said
+        memory.put(user("Really?"))
+        assert texts(SecomMemory(scope=ANN, session="now", bank=bank).get_all()) == [*said, "Really?"]
+
+
+def test_a_session_that_others_have_remembered_is_shown_from_its_beginning_in_each_request(bank: MemoryBank) -> None:
+    for number in range(3):
+        request = SecomMemory(scope=ANN, session="monday", bank=bank)
+        if number == 1:
+            bank.remember(ANN, [("user", "It rains."), ("assistant", "Indeed.")], session="monday")
+        request.put(user(f"Why {number}?"))
+        request.put(bot(f"Because {number}."))
+    said = [text for _, text in stored(bank, "monday")]
+    assert (len(said), said[0]) == (10, "I moved to Ghent last spring.")
+    assert texts(SecomMemory(scope=ANN, session="monday", bank=bank).get_all()) == said
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_answers_that_wait_for_a_lock_stand_with_their_own_questions(tmp_path: Path, goes_on: bool) -> None:
+    path = tmp_path / "m.db"
+    with MemoryBank.open(path) as bank:
+        tea, dogs = (SecomMemory(scope=ANN, session="now", bank=bank) for _ in range(2))
+        tea.put(user("Which tea keeps me awake?"))
+        dogs.put(user("How old do dogs get?"))
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            tea.put(bot("Let me think."))
+            tea.put(bot("Strong Assam."))
+            dogs.put(bot("Thirteen years."))
+            other.execute("COMMIT")
+        deadline = time.monotonic() + 60
+        while bank.health().unwritten and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if goes_on:
+            SecomMemory(scope=ANN, session="now", bank=bank).put(user("Thanks!"))
+        said = [[message.text for message in turn.messages] for turn in bank.turns(ANN, "now")]
+        first = ["Which tea keeps me awake?", "Let me think.", "Strong Assam."]
+        assert said == [first, ["How old do dogs get?", "Thirteen years."], *[["Thanks!"]] * goes_on]
+        again = SecomMemory(scope=ANN, session="now", bank=bank)
+        assert texts(again.get_all()) == [text for turn in said for text in turn]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("on_error", ["warn", "raise"])
 def test_an_answer_with_citations_waits_no_longer_for_a_locked_file(
