@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import dropwhile, takewhile
 
-from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from secom_core.bank import MemoryBank
 from secom_core.conversation import Message, Scope, Turn
@@ -140,23 +140,36 @@ def with_their_steps(gone: Collection[str], turns: Sequence[Turn], said: Collect
     return found
 
 
-def in_their_places(again: Mapping[str, Message], names: Mapping[int, str]) -> dict[int, list[Message]]:
+def in_their_places(
+    again: Mapping[str, Message], names: Mapping[int, str], said: Sequence[ChatMessage], *, last: Collection[str]
+) -> dict[int, list[Message]]:
     """By the place of an entry, what was said before it and is no entry; what follows the last one is behind it.
+
+    A question that follows it is also behind its new answer.
 
     Args:
         again: by id and in order, what is to be remembered anew.
         names: by the places of entries, the ids of what they say.
+        said: what all entries say.
+        last: the ids of what is behind all entries.
     """
     places = {name: place for place, name in names.items()}
     before: dict[int, list[Message]] = {}
     waiting: list[Message] = []
     end = 0
     for name, message in again.items():
+        if name in last:
+            continue
         if name in places:
             before[places[name]], waiting, end = waiting, [], places[name] + 1
         else:
             waiting.append(message)
-    before[end] = [*before.get(end, ()), *waiting]
+    begun = list(takewhile(lambda each: each.role != "user", waiting))
+    asked = next((place for place in range(end, len(said)) if said[place].role == MessageRole.USER), len(said))
+    before[end] = [*before.get(end, ()), *begun]
+    before[asked] = [*before.get(asked, ()), *waiting[len(begun) :]]
+    if last:
+        before[len(said)] = [*before.get(len(said), ()), *(again[name] for name in again if name in last)]
     return before
 
 

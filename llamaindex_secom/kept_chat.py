@@ -89,8 +89,11 @@ class KeptChat(SavedMessages):
 
     def _without_late(self, entries: Iterable[_Named]) -> list[_Named]:
         """The entries without those that were put after a history which is still to be taken in."""
-        names = {each.name for each in self._late[1] if each.name} if self._late is not None else set()
+        names = self._late_names()
         return [each for each in entries if each.name not in names]
+
+    def _late_names(self) -> frozenset[str]:
+        return frozenset(each.name for each in self._late[1] if each.name) if self._late is not None else frozenset()
 
     def _turns(self) -> Sequence[Turn]:
         try:

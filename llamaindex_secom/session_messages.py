@@ -147,7 +147,7 @@ class SessionMessages(KeptChat):
         entries = self._given_again(entries, old)
         gone, said = self._edited_away(old, entries)
         names = {old[place].name or "" for place in gone} - {""}
-        later = self._to_forget(names, given)
+        later = self._to_forget(names | self._overtaking(entries, old), given)
         names = with_their_steps(names, later, {old[place].name for place in said})
         kept = [entry for place, entry in enumerate(old) if place not in gone and entry.name not in names]
         try:
@@ -169,7 +169,8 @@ class SessionMessages(KeptChat):
         names = {place: each.name for place, each in held.items()}
         known = {place: each.turn for place, each in held.items() if each.turn is not None}
         told = {place: again[name] for place, name in names.items() if name in again}
-        entries, _ = self._remembered(entries, known, names, told, in_their_places(again, names), anew=True)
+        before = in_their_places(again, names, [entry.seen for entry in entries], last=self._late_names())
+        entries, _ = self._remembered(entries, known, names, told, before, anew=True)
         self._show(entries)
         self._keep(entries, anew=True)
 
@@ -313,6 +314,11 @@ class SessionMessages(KeptChat):
         except FAILURES as error:
             warn_store_failed("what was said before is stored with the next messages", error)
         self._keep(chat, anew=True)
+
+    def _overtaking(self, entries: Sequence[WindowEntry], old: Sequence[WindowEntry]) -> frozenset[str]:
+        """The ids of what was put after a history that is taken in late, and is stored before what is new of that."""
+        put = self._late_names()
+        return put if put and len(self._held(entries, old, {})) < len(self._words(entries)) else frozenset()
 
     # -- what the session holds already ---------------------------------------------------------------------------
 

@@ -706,6 +706,45 @@ async def test_a_history_that_is_set_while_another_program_has_the_tables_is_sto
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::secom_core.DegradedWarning")
+@pytest.mark.parametrize("given", [[*KNOWN[:3], bot("Lovely.")], [*KNOWN, user("What is my name?")]])
+@pytest.mark.parametrize("act", ["flush", "goes on"])
+def test_what_is_put_after_a_history_that_waits_for_tables_stands_behind_it(
+    postgres: Any, postgres_url: str, given: list[ChatMessage], act: str
+) -> None:
+    put = [bot("Ann."), user("And my age?"), bot("You never said.")]
+    put = put if given[-1].role == "user" else [user("What is my name?"), *put]
+    with MemoryBank.open(postgres_url) as bank:
+        SecomMemory(scope=ANN, session="now", bank=bank).set(KNOWN)
+        memory = SecomMemory(scope=ANN, session="now", bank=bank)
+        with postgres.tables_taken(postgres_url):
+            memory.set(given)
+            for message in put:
+                memory.put(message)
+        deadline = time.monotonic() + 60
+        while bank.health().unwritten and time.monotonic() < deadline:
+            time.sleep(0.02)
+        if act == "flush":
+            assert memory.flush(60)
+        else:
+            memory.put(user("Bye."))
+        said = [*texts([*given, *put]), *["Bye."] * (act != "flush")]
+        turns = [[message.text for message in turn.messages] for turn in bank.turns(ANN, "now")]
+        assert turns == [said[place : place + 2] for place in range(0, len(said), 2)]
+        assert texts(memory.get_all()) == said
+        assert texts(SecomMemory(scope=ANN, session="now", bank=bank).get_all()) == said
+
+
+def test_an_answer_that_is_made_again_stands_before_what_another_tab_has_asked(bank: MemoryBank) -> None:
+    one = SecomMemory(scope=ANN, session="now", bank=bank)
+    one.set(KNOWN)
+    other = SecomMemory(scope=ANN, session="now", bank=bank)
+    other.put_messages([user("What is my name?"), bot("Ann.")])
+    one.set([*KNOWN[:3], bot("Lovely.")])
+    assert [text for _, text in stored(bank)] == [*texts(KNOWN[:3]), "Lovely.", "What is my name?", "Ann."]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::secom_core.DegradedWarning")
 @pytest.mark.parametrize("write", ["inline", "background"])
 def test_what_is_said_while_the_server_is_away_is_written_though_its_memory_is_gone(
     postgres: Any, postgres_url: str, write: Any
