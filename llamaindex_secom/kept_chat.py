@@ -107,6 +107,9 @@ class KeptChat(SavedMessages):
         """Whether the chat is known, and can be compared now; warns or raises if not."""
         error = self._read()
         try:
+            if error is None and not self.unstored:
+                with waiting_for_a_lock(shared_writer(self._bank), self.scope):
+                    pass  # where the words of another object wait, they would be stored twice
             if error is None:
                 epoch_soon(self._bank, self.scope)
         except StoreLocked as locked:

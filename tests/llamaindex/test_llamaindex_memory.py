@@ -912,6 +912,31 @@ def test_a_session_that_others_have_remembered_is_shown_from_its_beginning_in_ea
     assert texts(SecomMemory(scope=ANN, session="monday", bank=bank).get_all()) == said
 
 
+@pytest.mark.filterwarnings("ignore::secom_core.DegradedWarning")
+def test_a_history_with_an_answer_that_waits_for_a_lock_is_stored_once(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with MemoryBank.open(path) as bank:
+        request = SecomMemory(scope=ANN, session="now", bank=bank)
+        request.set([*KNOWN, user("Where do I live?")])
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            request.put(bot("In Ghent."))
+            said = [*KNOWN, user("Where do I live?"), bot("In Ghent."), user("Why?"), bot("Because.")]
+            request = SecomMemory(scope=ANN, session="now", bank=bank)
+            request.set(said[:-2])
+            request.put(said[-2])
+            assert texts(request.get()) == texts(said[:-1])
+            request.put(said[-1])
+            other.execute("COMMIT")
+        deadline = time.monotonic() + 60
+        while bank.health().unwritten and time.monotonic() < deadline:
+            time.sleep(0.02)
+        for _ in range(2):
+            assert [text for _, text in stored(bank)] == texts(said)
+            assert texts(SecomMemory(scope=ANN, session="now", bank=bank).get_all()) == texts(said)
+            SecomMemory(scope=ANN, session="now", bank=bank).set(said)
+
+
 @pytest.mark.parametrize("goes_on", [False, True])
 def test_answers_that_wait_for_a_lock_stand_with_their_own_questions(tmp_path: Path, goes_on: bool) -> None:
     path = tmp_path / "m.db"
