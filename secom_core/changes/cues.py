@@ -15,8 +15,7 @@ ENDED: Final = wording(
     r"""
     (?:I|we)(?:'ve| have)? (?:\w+ )?(?:cancel+ed|quit|gave up|given up)|I(?:'ve| have)? stopped \w+ing
     ^(?:just |finally )?(?:cancel+ed|quit) (?:the|my|our)
-    (?:no|not) \w+ (?:any ?more|any longer)|\w+n't\b.{0,40}\b(?:any ?more|any longer)|no longer
-    (?:I|we)(?:'m| am| are|'re) not \w+ any ?more
+    (?:no|not|\w+n't)(?=\b.{1,40}\b(?:any ?more|any longer)\b)|no longer
     (?:handed|put|turned) in my (?:notice|resignation)|resigned|packed (?:it )?in|dropped out|called (?:it )?off
     got rid of|(?:I|we)(?:'ve| have)? (?:just )?sold|off the table|shut down|scrapped
     (?:has|have|was|were|got|been) (?:discontinued|cancel+ed|scrapped|laid off|let go|closed)|passed away|died
@@ -25,13 +24,13 @@ ENDED: Final = wording(
     (?:gekündigt|aufgegeben|abgemeldet|aufgehört|verkauft|gestorben|abgesagt|abgeschafft|abgelaufen)
     (?:ausgelaufen|aufgelöst|weggefallen|eingestellt|hingeschmissen|losgeworden)
     ist (?:damit |nun |jetzt )?geschichte|fällt\b.{0,40}\bweg
-    nicht mehr|kein\w* \w* ?mehr
+    nicht mehr|kein\w*(?= \w+ mehr\b)
     he dejado|hemos dejado|ya no|he cancelado|he abandonado|(?:he|hemos|ha) vendido|vendí|vendimos
     cancelé|renuncié|me di de baja|me he dado de baja|se acabó|caducó|ha caducado|(?:ha )?cerrado|dejé (?:de|el|la)
     murió|ha muerto|lo dejé
     (?:j'ai|nous avons|on a|je l'ai|a été|ont été) (?:\w+ ){0,2}(?:résilié|annulé|arrêté|abandonné|vendu|quitté)e?s?
     (?:j'ai|nous avons|on a|il a|elle a|a été) (?:\w+ ){0,2}(?:démissionné|supprimé|fermé|cessé|expiré)e?s?
-    (?:ne |n')\w+ (?:\w+ )?plus(?! (?:\w+ )?que\b)|désabonnée?s?|(?:donné|posé) ma démission|laissé tomber|c'est fini
+    (?:ne |n')(?=\w+ (?:\w+ )?plus\b(?! (?:\w+ )?que\b))|désabonnée?s?|(?:donné|posé) ma démission|laissé tomber|c'est fini
     (?:est|sont) (?:morte?s?|décédée?s?|périmée?s?|tombée? à l'eau)
     """,
     anywhere="""
@@ -64,7 +63,7 @@ CHANGED: Final = wording(
     (?:ha|han|he|hemos|nos ha|me ha)(?: \w+)? (?:subido|bajado|cambiado|aplazado|retrasado|trasladado|mudado)
     (?:cambiamos|subió|bajó)
     maintenant|désormais|dorénavant|à présent|au lieu d[eu]|à la place|finalement
-    (?:ai|a|avons) mise?s? (?:au|à)|(?:ne |n')\w+ (?:\w+ )?plus
+    (?:ai|a|avons) mise?s? (?:au|à)|(?:ne |n')(?:\w+ (?:\w+ )?plus(?= que\b)|(?=\w+ (?:\w+ )?plus\b))
     (?:est|sont|ai|a|ont|avons|été|suis|sommes) (?:\w+ )?(?:passée?|déplacée?|décalée?|reportée?|repoussée?|avancée?)s?
     (?:est|sont|ai|a|ont|avons|été|suis|sommes) (?:\w+ )?(?:changée?|déménagé|prolongée?|augmentée?|baissée?|mutée?)s?
     (?:est|sont|ai|a|ont|avons|été|suis|sommes) (?:\w+ )?(?:remplacée?|modifiée?|montée?|descendue?|réduite?)s?
@@ -260,7 +259,7 @@ KIN: Final = wording(
     """,
 )
 """Who else a statement may be about."""
-THEIRS: Final = wording("theirs?|deren|leurs?", anywhere="他们|她们|他家|她家|彼ら|그들")
+THEIRS: Final = wording("theirs?|he|she|deren|leurs?", anywhere="[他她]|彼ら|그들")
 """What is said to be of others that were named before, and not of the speaker."""
 OTHER: Final = wording(
     "another|the other|other \\w+|ander(?:e|es|er|en)|otr[oa]s?|autres?",

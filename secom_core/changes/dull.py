@@ -26,8 +26,9 @@ DULL: Final = frozenset(
         language="english",
     )
     + terms(
-        "jetzt nun neu gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens natürlich klar "
-        "woche monat jahr betragen beträgt belaufen beläuft seit weil erst will möchte bitte etwa ungefähr circa rund",
+        "jetzt nun neu mehr gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens natürlich klar "
+        "woche monat jahr betragen beträgt belaufen beläuft seit weil erst will möchte bitte etwa ungefähr circa rund "
+        "überhaupt",
         language="german",
     )
     + terms(
@@ -42,9 +43,9 @@ DULL: Final = frozenset(
         language="spanish",
     )
     + terms(
-        "maintenant désormais nouveau nouvelle aujourd'hui hier encore déjà toujours semaine mois année ici fois "
+        "maintenant désormais plus nouveau nouvelle aujourd'hui hier encore déjà toujours semaine mois année ici fois "
         "janvier février avril juin juillet août septembre octobre novembre décembre pardon désolé "
-        "depuis puisque comme vouloir veux veut voulons environ presque",
+        "depuis puisque comme tout rien vouloir veux veut voulons environ presque",
         language="french",
     )
 )

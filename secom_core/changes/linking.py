@@ -95,8 +95,10 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
     of_others = newer.owner != older.owner and not (newer.is_joint and not older.owner)
     if of_others or newer.is_other != older.is_other:
         return None
-    # "Their team has 20 people" is not followed by "our team has 8 people now".
+    # "Their team has 20 people" is not followed by "our team has 8 people now", nor the other way round.
     if older.is_theirs and not newer.is_theirs and (newer.is_mine or not _is_latin(newer)):
+        return None
+    if older.is_mine and newer.is_theirs:
         return None
     if newer.is_planned and not (older.is_planned and "changed" in newer.cues):
         return None
@@ -157,7 +159,7 @@ def _kind(
         ends = may_end and "ended" in newer.cues and all(value.sort == "name" for value in newer.values)
         # "I sold my mugs at the market" ends no market.
         speaks_of_it = score >= _SHARE * _size(newer, frozenset())
-        return "ended" if ends and share >= _HALF and speaks_of_it else None
+        return "ended" if ends and share >= _HALF and speaks_of_it and _denies_that(older, newer) else None
     if "corrected" in newer.cues:
         is_apart = share < _HALF and are_apart(older, newer, pair[0].sort, share)
         return "corrected" if named or not is_apart else None
@@ -185,6 +187,12 @@ def _kind(
     if pair[0].sort in ("name", "day", "#", "percent", "time") and (score < _UNLIKE or share < _HALF):
         return "changed" if pair[0].sort in ("day", "time") and _says_only_that(older, newer, pair) else None
     return "changed"
+
+
+def _denies_that(older: Statement, newer: Statement) -> bool:
+    """Whether what the later one denies is what the earlier one says: "I can't find my guitar any more" ends nothing."""
+    own = {head for head, weight in newer.heads.items() if weight == 1}
+    return not (newer.is_denied and _is_latin(newer)) or len(own & older.heads.keys()) > _MOSTLY * len(own)
 
 
 def _says_only_that(older: Statement, newer: Statement, pair: tuple[Value, Value]) -> bool:

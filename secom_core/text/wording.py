@@ -16,7 +16,8 @@ _BEGINS: Final = 3
 def wording(phrases: str = "", *, anywhere: str = "") -> re.Pattern[str]:
     """A rule that finds any of several wordings, in any case.
 
-    Regular expressions, an alternative a line, in which a space is any white space, and ``'`` either apostrophe.
+    Regular expressions, an alternative a line, in which a space is any white space (``?`` behind it: or none), and
+    ``'`` either apostrophe.
 
     Args:
         phrases: what begins and ends where words do.
@@ -68,4 +69,4 @@ def folded_case(text: str) -> str:
 
 def _alternatives(lines: str) -> list[str]:
     read = (line.strip() for line in lines.splitlines())
-    return [line.replace("'", "['’]").replace(" ", r"\s+") for line in read if line]
+    return [line.replace("'", "['’]").replace(" ?", r"\s*").replace(" ", r"\s+") for line in read if line]

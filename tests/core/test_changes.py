@@ -58,6 +58,12 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
         ("I live in Leeds.", "We moved to York last month.", "changed"),
         ("I earn 2,100 euros.", "Correction: I actually earn 2,200 euros.", "corrected"),
         ("I play the violin on Mondays.", "I don't play the violin any more.", "ended"),
+        ("I play the violin on Mondays.", "I don't play the violin anymore.", "ended"),
+        # Nothing but what has ended stands between the two words that say so.
+        ("I smoke ten cigarettes a day.", "I don't smoke any more.", "ended"),
+        ("I'm vegetarian and I cook for four.", "I'm not vegetarian anymore, I eat fish.", "ended"),
+        ("Ich bin Vegetarier.", "Ich bin kein Vegetarier mehr.", "ended"),
+        ("Je fume un paquet par jour.", "Je ne fume plus du tout.", "ended"),
         # What is denied beside it, or has such a sign in a word, is not what is not so.
         ("I can't live without my daily yoga class.", "I quit the daily yoga class.", "ended"),
         ("My gym pass isn't expensive.", "My gym pass has expired.", "ended"),
@@ -258,6 +264,13 @@ def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer:
         ("Je ne bois pas de vin.", "Je ne bois plus de vin."),
         ("医生让我不要再吃素。", "我不吃素了。"),
         ("お酒は飲みません。", "お酒を飲むのをやめました。"),
+        # What is done no more is something else than what was told.
+        ("I play the guitar and the piano.", "I can't find my guitar any more."),
+        ("I'm using React for the shop.", "The button in the shop doesn't work anymore."),
+        ("I like cooking with garlic.", "I can't smell the garlic any more, is that the cold?"),
+        ("The tests run in CI every night.", "The tests don't pass anymore."),
+        ("I eat meat.", "She doesn't eat meat any more."),
+        ("I pay 350 euros rent.", "My roommate pays 400 euros rent now."),
         # Who parts from somebody ends nothing else that was told of them.
         ("Max gave me a bike for my birthday.", "Max and I broke up."),
         ("Jan ist Lehrer.", "Ich habe mich von Jan getrennt."),
