@@ -53,7 +53,10 @@ def is_bare_of(older: Statement, newer: Statement, old: Value, new: Value) -> bo
     told = {head for head in own if not (old.sort == "money" and head.startswith(_PAID))}
     if not told - _MEASURING or not told <= known:
         return False
-    return _is_near(old, new) if is_amount(old.sort) else old.sort == "time" and new.is_hour and _is_hour(new.value)
+    if is_amount(old.sort):
+        # Of what both speak of and nothing else, such as savings, there may be any number of times as much.
+        return _is_near(old, new) or told == known != set()
+    return old.sort == "time" and new.is_hour and _is_hour(new.value)
 
 
 def _is_only_one(statement: Statement, value: Value) -> bool:

@@ -30,8 +30,8 @@ ENDED: Final = wording(
     murió|ha muerto|lo dejé
     (?:j'ai|nous avons|on a|je l'ai|a été|ont été) (?:\w+ ){0,2}(?:résilié|annulé|arrêté|abandonné|vendu|quitté)e?s?
     (?:j'ai|nous avons|on a|il a|elle a|a été) (?:\w+ ){0,2}(?:démissionné|supprimé|fermé|cessé|expiré)e?s?
-    (?:ne |n')(?=\w+ (?:\w+ )?plus\b(?! (?:\w+ )?que\b))|désabonnée?s?|(?:donné|posé) ma démission|laissé tomber|c'est fini
-    (?:est|sont) (?:morte?s?|décédée?s?|périmée?s?|tombée? à l'eau)
+    (?:ne |n')(?=\w+ (?:\w+ )?plus\b(?! (?:\w+ )?que\b))|désabonnée?s?|(?:donné|posé) ma démission|laissé tomber
+    c'est fini|(?:est|sont) (?:morte?s?|décédée?s?|périmée?s?|tombée? à l'eau)
     """,
     anywhere="""
     不(?:再)?(?!忙|累|说|聊|早|晚|多|少|好|行|错|知|见|同|得|客|急|怕)(?=.{1,6}了(?:[，。,.]|$))|取消了|退了|戒了|辞职|退订
@@ -61,7 +61,7 @@ CHANGED: Final = wording(
     ahora|ya no|en vez de|en lugar de|sino|al final
     nuev[oa](?= (?:\w+ )?(?:se llama|es)\b)|actualmente(?= (?:\w+ ){0,4}[€$]?\d)
     (?:ha|han|he|hemos|nos ha|me ha)(?: \w+)? (?:subido|bajado|cambiado|aplazado|retrasado|trasladado|mudado)
-    (?:cambiamos|subió|bajó)
+    (?:cambiamos|subió|bajó)|(?:ha|han|hemos) pasado (?:al?|para)
     maintenant|désormais|dorénavant|à présent|au lieu d[eu]|à la place|finalement
     (?:ai|a|avons) mise?s? (?:au|à)|(?:ne |n')(?:\w+ (?:\w+ )?plus(?= que\b)|(?=\w+ (?:\w+ )?plus\b))
     (?:est|sont|ai|a|ont|avons|été|suis|sommes) (?:\w+ )?(?:passée?|déplacée?|décalée?|reportée?|repoussée?|avancée?)s?
@@ -181,7 +181,7 @@ PLANNED: Final = wording(
     (?:j'|on |nous )aimer(?:ais|ait|ions)|(?:je vais|on va|nous allons)(?= \w+(?:er|ir|re)\b)|prévoi[st]|prévoyons
     """,
     anywhere="""
-    希望|打算|计划|想(?:去|要|学|搬|买)
+    希望|打算|计划|(?<![没不料思感理梦幻猜回予構妄連発])想(?![到法起必象像念定过過着知了])
     たい(?:です|な|。|$)|つもり|予定
     싶|려고
     """,
@@ -233,7 +233,7 @@ _KIN_LATIN: Final = r"""
     (?:my|our|his|her|their) (?:\w+ )?(?:flatmate|kids?|dog|cat|grandmother|grandfather|grandma|grandpa|nephew|niece)
     (?:my|our|his|her|their) (?:\w+ )?(?:grandson|granddaughter|boyfriend|girlfriend|fianc\w+|in-laws|twins?)
     (?:my|our|his|her|their) (?:\w+ )?(?:family|team|mentor|step\w{3,})
-    mum|mom|dad|granny|grandma|grandpa|mama|papa|oma|opa|mamá|papá|maman|mamie|papi
+    mum|mom|dad|granny|grandma|grandpa|mama|papa|omas?|opas?|mamá|papá|maman|mamie|papi
     (?:mein|unser|sein|ihr)\w* (?:\w+ )?(?:schwester|bruder|mutter|vater|sohn|tochter|frau|mann|eltern|freund\w*)
     (?:mein|unser|sein|ihr)\w* (?:\w+ )?(?:nachbar\w*|kolleg\w+|hund|katze|chefin|chef|tante|onkel|cousine?|neffe)
     (?:mein|unser|sein|ihr)\w* (?:\w+ )?(?:nichte|enkel\w*|mitbewohner\w*|großmutter|großvater|großeltern)

@@ -21,14 +21,14 @@ DULL: Final = frozenset(
         want need like make made take took good great today yesterday week month year day time last next ago actually
         sorry correction try trying help use using much lot recently currently change changed switch moved increase
         improve reach update adjust instead longer hey yeah wow thanks oh happy love course natural obvious lol haha
-        since because given consider set sure agree mention notice
+        since because given far consider set sure agree mention notice
         please around approximately roughly almost exactly""",
         language="english",
     )
     + terms(
-        "jetzt nun neu mehr gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens natürlich klar "
-        "woche monat jahr betragen beträgt belaufen beläuft seit weil erst will möchte bitte etwa ungefähr circa rund "
-        "überhaupt",
+        "jetzt nun neu mehr gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens natürlich "
+        "klar woche monat jahr betragen beträgt belaufen beläuft seit weil erst will möchte bitte etwa ungefähr circa "
+        "rund überhaupt",
         language="german",
     )
     + terms(

@@ -102,7 +102,7 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
         return None
     if newer.is_planned and not (older.is_planned and "changed" in newer.cues):
         return None
-    if not older.is_planned and _slot_changed(older, newer):
+    if not older.is_planned and older.kinds == newer.kinds and _slot_changed(older, newer):
         return Link(older, newer, "changed", _UNLIKE)
     if not newer.cues and not newer.denied:
         return None
@@ -163,6 +163,8 @@ def _kind(
     if "corrected" in newer.cues:
         is_apart = share < _HALF and are_apart(older, newer, pair[0].sort, share)
         return "corrected" if named or not is_apart else None
+    if pair[0].sort != "name" and _are_of_two(older, newer):
+        return None
     # Other units are often of other things, such as the timeouts of two servers.
     if measure_alike(*pair) and are_apart(older, newer, pair[0].sort, share):
         return None
@@ -190,7 +192,7 @@ def _kind(
 
 
 def _denies_that(older: Statement, newer: Statement) -> bool:
-    """Whether what the later one denies is what the earlier one says: "I can't find my guitar any more" ends nothing."""
+    """Whether what the later one denies is what the earlier one says: "I can't find my guitar any more" does not."""
     own = {head for head, weight in newer.heads.items() if weight == 1}
     return not (newer.is_denied and _is_latin(newer)) or len(own & older.heads.keys()) > _MOSTLY * len(own)
 
@@ -218,7 +220,7 @@ def are_apart(older: Statement, newer: Statement, sort: str, share: float = 1.0)
     weekdays, others = ({value.value for value in one.values if value.sort == "weekday"} for one in (older, newer))
     if sort != "weekday" and weekdays and others and not weekdays & others:
         return True
-    if sort != "name" and _are_of_others(older, newer):
+    if sort != "name" and (_are_of_others(older, newer) or _are_of_two(older, newer)):
         return True
     one, other = _STATISTICS & older.heads.keys(), _STATISTICS & newer.heads.keys()
     if one and other and not one & other:
@@ -251,6 +253,14 @@ def _are_of_others(older: Statement, newer: Statement) -> bool:
     if not own or not others or older.names & {*others} or newer.names & {*own}:
         return False
     return not any(_is_name_of(one, other) for one, other in product(own, others))
+
+
+def _are_of_two(older: Statement, newer: Statement) -> bool:
+    """Whether each names a pet or a room, or begins with something, that the other does not name."""
+    if older.kinds and newer.kinds and not older.kinds & newer.kinds:
+        return True
+    is_begun = bool(older.topic and newer.topic)
+    return is_begun and older.topic not in newer.heads and newer.topic not in older.heads
 
 
 def _is_name_of(one: str, other: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -15,6 +16,15 @@ _NO_PLACE: Final = (
     r"|November|December|Chapter|Level|Page|Part|Season|Episode|Step|Unit|Lesson|Phase|Round|Stage|Section|Plan)s?\b)"
 )
 """What stands where a place would, and is none: "we moved to Friday", "I moved to Chapter 3"."""
+_AS: Final = r"(?: as (?:an? |the )?(?:[a-z-]+ ){0,4}[a-z-]+)?"
+"""In what post."""
+_BESIDE: Final = regex(
+    r"\b(?:on (?:the )?(?:weekends?|\w+days|side)|at weekends|part[- ]time|(?:am|an) Wochenenden?|nebenbei|abends)\b",
+    re.I,
+)
+"""Where and when somebody works besides."""
+_ON_SCALES: Final = r"(?= ?(?:kg|[Kk]ilos?|kilograms?)\b(?:\W*$|,| (?:now|again|today|at the moment|heute|hoy)))"
+"""Behind a weight that is told of nothing else."""
 _HAN, _KATAKANA, _HANGUL = "[\u4e00-\u9fff]", "[\u30a1-\u30fa\u30fc]", "[\uac00-\ud7a3]"
 _DONE = "(?:まし)?(?:た(?![いらり])|て(?:い|る|き))"
 SLOT: Final = "slot:"
@@ -42,7 +52,8 @@ _SLOTS: Final = tuple(
         (
             "work",
             (
-                rf"\b(?:I|[Ww]e)(?:'m| am|'ve been)?(?: now)? work(?:ing)?(?: now)? (?:at|for) {_PLACE}",
+                rf"\b(?:I|[Ww]e)(?:'m| am|'ve been)?(?: now)? work(?:ing)?(?: now)?{_AS} (?:at|for) {_PLACE}",
+                rf"\b(?:I|[Ww]e) now work{_AS} (?:at|for) {_PLACE}",
                 rf"\b(?:[Ii]ch arbeite|[Aa]rbeite ich)(?: \w+)? (?:bei der|bei dem|beim|bei|für) {_PLACE}",
                 rf"\b[Tt]rabajo en (?:la |el )?(?:sede de )?{_PLACE}",
                 rf"\b[Jj]e (?:travaille|bosse)(?: \w+)? (?:chez|pour) {_PLACE}",
@@ -69,6 +80,11 @@ _SLOTS: Final = tuple(
                 r"\b(?:wiege ich|ich wiege)(?: jetzt| nun)? (\d+)(?= [Kk])",
                 r"\b[Pp]eso(?: ahora)? (\d+)(?= k)",
                 r"\b[Jj]e pèse(?: \w+)? (\d+)(?= ?k)",
+                rf"^\W*(?:(?:and|so|yay|now) )?I'?m (?:now )?(?:at |down to |up to |back to )?(\d+){_ON_SCALES}",
+                rf"^\W*(?:[Ii]ch )?[Bb]in(?: ich)?(?: jetzt| nun| gerade)? (?:bei|auf) (\d+){_ON_SCALES}",
+                rf"^\W*[Jj]e suis(?: \w+)? à (\d+){_ON_SCALES}",
+                rf"^\W*(?:[Aa]hora )?estoy(?: ahora)? en (\d+){_ON_SCALES}",
+                r"^我(?:现在|已经|今天|目前)*(?:是|有)?(\d+)(?=公斤)",
                 r"体重(?:は|が|是|有|现在)?(\d+)(?=公斤|キロ)",
                 r"몸무게(?:는|가) ?(\d+)(?=킬로)",
             ),
@@ -85,5 +101,5 @@ def slot_values(clause: str) -> Iterator[Value]:
     """
     for slot, pattern in _SLOTS:
         found = pattern.search(clause)
-        if found is not None and found.lastindex is not None:
+        if found is not None and found.lastindex is not None and not (slot == SLOT + "work" and _BESIDE.search(clause)):
             yield Value(slot, one_way(found[found.lastindex].casefold()), *found.span(found.lastindex))

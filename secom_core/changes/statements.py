@@ -22,7 +22,6 @@ from .cues import (
     CONFIRMED,
     DENIED,
     ENDED,
-    KIN,
     MEASURED,
     NOW,
     OTHER,
@@ -37,6 +36,8 @@ from .cues import (
 )
 from .dull import DULL
 from .slots import SLOT, slot_values
+from .subjects import kinds_in, somebody, topic_of
+from .subjects import owner as owner_of
 from .values import MONTHS, Value, has_number, values_of
 
 _READ: Final = 3000
@@ -66,7 +67,6 @@ _MINE: Final = wording(
 )
 _WITH: Final = regex(r"^\W*(?:I|we|ich|wir|je|nous)\b.*\b(?:with|near|closer? to|mit|con|avec) $", re.I)
 """What stands before somebody with whom the user does something."""
-_AND_I: Final = regex(r" (?:and I|und ich|y yo|et moi)\b", re.I)
 _LEFT: Final = regex(r"\b(?:from|von|de|du|desde) (?:an? |the )?$|从$", re.I)
 _BOUND: Final = regex(
     r"\b(?:at least|at most|no more than|less than|fewer than|more than|under|below|within|mindestens|höchstens|unter"
@@ -131,6 +131,8 @@ class Statement:
         is_denied: whether it tells what is not, or never was.
         is_theirs: whether it speaks of others, as "their team" does, and not of the speaker.
         is_joint: whether its owner is somebody with whom the speaker does it.
+        topic: the head word that it begins with, behind an article.
+        kinds: pets and rooms that it names.
     """
 
     start: int
@@ -152,6 +154,8 @@ class Statement:
     is_denied: bool = False
     is_theirs: bool = False
     is_joint: bool = False
+    topic: str = ""
+    kinds: frozenset[str] = frozenset()
 
     @property
     def subject(self) -> set[str]:
@@ -228,10 +232,8 @@ def _of_sentence(
     owner = ""
     for place, (first, last) in enumerate(spans):
         clause = text[first:last]
-        found = KIN.search(clause)
-        if found and _AND_I.match(clause, found.end()):
-            found = None
-        owner = _owner(found[0]) if found else "" if _MINE.search(clause) else owner
+        found = somebody(text, start, first, last)
+        owner = owner_of(found[0]) if found else "" if _MINE.search(clause) else owner
         before_it = text[slice(*spans[place - 1])] if place and not _cues(clause) else ""
         if not told[place] or SUPPOSED.search(before_it):
             continue
@@ -265,6 +267,8 @@ def _of_sentence(
                 DENIED.search(clause) is not None,
                 THEIRS.search(clause) is not None and not _MINE.search(clause),
                 found is not None and _WITH.search(clause, 0, found.start()) is not None,
+                next(iter(_heads(topic_of(clause), [], language)), ""),
+                kinds_in(clause),
             )
 
 
@@ -321,10 +325,6 @@ def _is_planned(clause: str, values: list[Value], language: str) -> bool:
         return False
     told = (value for value in values if value.sort != "name")
     return not any(_AND.search(clause, value.stop, found.start()) for value in told)
-
-
-def _owner(found: str) -> str:
-    return found.casefold().split()[-1] if found.isascii() or " " in found else one_way(found)
 
 
 _RULES: Final[tuple[tuple[Cue, re.Pattern[str]], ...]] = (

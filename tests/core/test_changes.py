@@ -76,6 +76,19 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
         ("週に少なくとも2回ヨガに通っています。", "ヨガをやめました。", "ended"),
         ("毎週ヨガに行かなければならない。", "ヨガをやめました。", "ended"),
         ("3년 동안 피아노를 배우고 있어요.", "피아노를 그만뒀어요.", "ended"),
+        # Whoever is spoken to is not whose it is; some are called by several words.
+        ("Die Miete beträgt 950 Euro.", "Oma, die Miete beträgt jetzt 1.100 Euro.", "changed"),
+        ("The rent is 950 euros.", "Mom, the rent is 1,100 euros now.", "changed"),
+        ("My mother's birthday dinner is on Friday.", "Mom's birthday dinner has been moved to Saturday.", "changed"),
+        ("妈妈每天走5000步。", "我妈现在每天走8000步。", "changed"),
+        ("La reunión es el 4 de octubre.", "La reunión se ha pasado al 11 de octubre.", "changed"),
+        ("My savings are 3,300 so far.", "My savings are 10,600 now.", "changed"),
+        ("The kitchen costs 8,000 euros.", "The kitchen costs 9,500 euros now.", "changed"),
+        # A post, and a weight, in other words.
+        ("I work as a project coordinator at Halden.", "I now work as an operations manager at Brightwell.", "changed"),
+        ("I weigh 92 kg.", "I'm down to 86 kg now.", "changed"),
+        ("Bin gerade bei 92 kg.", "Bin jetzt bei 86 kg.", "changed"),
+        ("我体重78公斤。", "我现在71公斤了。", "changed"),
         # What somebody does with others is also theirs.
         ("I live in Leeds.", "I moved to York with my best friend.", "changed"),
         ("I live in Leeds.", "I moved to York last month to be closer to mum.", "changed"),
@@ -248,6 +261,20 @@ def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer:
             "Maureen's doctor raised hers to 20 mg of ramipril.",
         ),
         ("Chapter two is at 4,200 words.", "Chapter three is now at 1,900 words."),
+        # Another pet, or another room.
+        ("Der Hund bekommt 300 Gramm Futter am Tag.", "Die Katze bekommt jetzt 60 Gramm Futter am Tag."),
+        ("Le chien mange 300 grammes par jour.", "Le chat mange maintenant 60 grammes par jour."),
+        ("我家的狗体重22公斤，每天吃300克狗粮。", "我家的猫体重5公斤，每天吃60克猫粮。"),
+        ("浴室的装修预算是8000元。", "厨房的装修预算现在是15000元。"),
+        ("Das Budget für das Bad liegt bei 8.000 Euro.", "Das Budget für die Küche liegt jetzt bei 15.000 Euro."),
+        ("Omas Miete beträgt 540 Euro.", "Oma, die Miete beträgt jetzt 1.100 Euro."),
+        ("I take 20 mg of statins.", "Mum, who is 70, takes 40 mg of statins now."),
+        ("I work at Siemens.", "On weekends I work as a guide at Eltz."),
+        ("I weigh 92 kg.", "I'm at 60 kg on the bench press now."),
+        ("I weigh 92 kg.", "I'm down to 23 kg of luggage."),
+        # What is wished.
+        ("我每天跑5公里。", "我现在想每天跑10公里。"),
+        ("孩子每天看电视2小时。", "我现在想让孩子每天看电视1小时。"),
         # What is supposed, quoted, or never was.
         ("The sample is 40 people.", "And suppose the sample went up to 200 people, what then?"),
         ("The search latency is 840 ms.", "The log says 'search latency is now 95 ms' on another node."),
