@@ -13,6 +13,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, ensure_config, ru
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 
 from secom_core.bank import BackgroundWriter, MemoryBank, check_bank, check_writer, remember_soon
+from secom_core.bank.answers import turns_of_session
 from secom_core.bank.checks import check_count
 from secom_core.conversation import Message, Turn
 from secom_core.errors import InvalidInput

@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, StrictBool, StrictInt, field_validator, 
 from typing_extensions import Self
 
 from secom_core.bank import MemoryBank, remember_soon
+from secom_core.bank.answers import turns_of_session
 from secom_core.conversation import Message, Scope, Turn
 from secom_core.errors import InvalidInput, InvalidScope, MissingExtra
 from secom_core.memory import Recall, RecallOptions
