@@ -18,4 +18,4 @@ def turkish_stem(word: str, stem: Callable[[str], str]) -> str:
     # The stemmer takes one ending off "our wedding", and another one off what it leaves.
     while _LEAST <= len(stemmed := stem(word)) < len(word):
         word = stemmed
-    return word[:_LETTERS]
+    return (stemmed if len(stemmed) >= _LEAST else word)[:_LETTERS]

@@ -15,6 +15,8 @@ WRITTEN = [
     ("polish", "łódka lodka"),
     ("turkish", "kızım kizim"),
     ("turkish", "çalışıyorum calisiyorum"),
+    ("turkish", "kitab kitap"),
+    ("turkish", "cevab cevap"),
     ("danish", "smørrebrød smorrebrod"),
     ("", "हिन्दी हिंदी"),
     ("", "सम्बन्ध संबंध"),
