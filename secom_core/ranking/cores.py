@@ -20,10 +20,11 @@ _LEADS: Final = regex(
     r"|(?:```+|~~~+)[^`\n]*"
 )
 """What tells nothing alone: a heading, the number of an item, what ends with a colon, the fence before code."""
-# A letter or a vowel sign of a script with spaces between words: a Chinese or Thai sentence is no word.
+# A letter or a vowel sign of a script with spaces between words: a Chinese or Thai sentence is no word. Each character
+# is read in one way only, as a long word of Malayalam would else be read in as many ways as there are parts of it.
 _IN_WORD: Final = (
-    r"(?:[^\W\d_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7a3]|['’\u0300-\u036f\u064b-\u0652]"
-    r"|[\u0900-\u0963\u0971-\u0dff])+"
+    r"(?:(?![\d_\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u9fff\uac00-\ud7a3])"
+    r"[\w'’\u0300-\u036f\u064b-\u0652\u0900-\u0963\u0971-\u0dff])+"
 )
 _GREETING: Final = regex(
     rf"¡?{_IN_WORD}(?:[,،]? {_IN_WORD})?[\s!.…।]*"
