@@ -105,8 +105,8 @@ def asked_of_talk(query: str) -> Literal["", "user", "last session"]:
 
 
 _THAI_ASKS: Final = regex(
-    r"(?:(?<!ไม่)(?<!ไม่มี)(?<!ไม่ได้)อะไร(?!เลย|ก็)"
-    r"|ไหม|มั้ย|ไหน|เมื่อไ|เท่าไ|ยังไง|อย่างไร|หรือเปล่า|ใคร)[^\s?？]*(?:\s(?:คะ|ครับ|ค่ะ|บ้าง))?[?？]?\s*$"
+    r"(?<!ไม่)(?<!ไม่มี)(?<!ไม่ได้)(?:อะไร|(?<!ผ้า)ไหม(?!พรม)|มั้ย|ไหน|เมื่อไ|เท่าไ|ยังไง|อย่างไร|หรือเปล่า|ใคร|ทำไม)(?!เลย|ก็|ๆ)"
+    r"[^\s?？]*(?:\s(?:คะ|ครับ|ค่ะ|บ้าง))?[?？]?\s*$"
 )
 """A clause that asks at the end of a text, as Thai has no question mark, and spaces stand between clauses."""
 _ASKED_WITH: Final = regex(
@@ -119,14 +119,22 @@ _ASKED_WITH: Final = regex(
 )
 
 
+_CLAUSE: Final = 120
+"""How many characters of the end of a text are looked at: a clause of Thai is seldom longer."""
+
+
 def asks_in_thai(text: str) -> bool:
     """Whether a text ends with a question of Thai, which has no question mark."""
-    return _THAI_ASKS.search(text) is not None
+    return _thai_asks(text) is not None
+
+
+def _thai_asks(text: str) -> re.Match[str] | None:
+    return _THAI_ASKS.search(text, max(0, len(text.rstrip()) - _CLAUSE))
 
 
 def has_asking_word(text: str) -> bool:
     """Whether a text that ends as a question is nothing but one, by a word that asks, wherever it stands."""
-    asking = _THAI_ASKS.search(text)
+    asking = _thai_asks(text)
     if asking is not None:
         return " " not in text[: asking.start()].strip()
     return _ASKED_WITH.search(text) is not None
