@@ -178,17 +178,41 @@ INSTRUCTION: Final = (
         """,
     ),
 )
-_DIET: Final = r"""
-    аллерги\w+|непереносимост\w+|веган\w*|вегетариан\w+|диабет\w*|я (?:больше )?не (?:ем|пью|переношу)
-    alergi\w+|uczulon\w+|uczuleni\w+|nietolerancj\w+|jestem we(?:gan|getarian)\w+|cukrzyc\w+|nie (?:jem|piję|znoszę)
-    alerji\w+|intolerans\w+|veganım|vejetaryenim|şeker hastası\w*
-    \w+ (?:yemem|yemiyorum|içmem|içmiyorum|yiyemem|yiyemiyorum)
-    و?(?:حساسية|حساسيه|نباتية?|السكري|بالسكري)|لا (?:آكل|أكل|اكل|أشرب|اشرب)
+_NO_FOOD: Final = r"""
+    веган\w*|вегетариан\w+|я (?:больше )?не (?:ем|пью|переношу)
+    uczulon\w+|jestem we(?:gan|getarian)\w+|nie (?:jem|piję|znoszę)
+    veganım|vejetaryenim|\w+ (?:yemem|yemiyorum|içmem|içmiyorum|yiyemem|yiyemiyorum)
+    و?نباتية?|لا (?:آكل|أكل|اكل|أشرب|اشرب)
 """
-_DIET_ANYWHERE: Final = r"""
-    एलर्जी|शाकाहारी|मधुमेह|डायबिटीज|नहीं (?:खाती|खाता|पीती|पीता)|แพ้(?!อะไร|ไหม|ภัย)
-    มังสวิรัติ|เบาหวาน|ไม่(?:กิน|ดื่ม)(?!อะไร)|กิน(?!อะไร).{1,12}ไม่ได้
+_NO_FOOD_ANYWHERE: Final = r"""
+    शाकाहारी|नहीं (?:खाती|खाता|पीती|पीता)|มังสวิรัติ|ไม่(?:กิน|ดื่ม)(?!อะไร)|กิน(?!อะไร).{1,12}ไม่ได้
 """
+_ILL: Final = {
+    "ru": r"(?:аллерги|непереносимост|диабет)\w*",
+    "pl": r"(?:alergi|uczuleni|nietolerancj|cukrzyc)\w+",
+    "ar": "(?:حساسية|حساسيه|السكري|بالسكري)",
+    "hi": "(?:एलर्जी|मधुमेह|डायबिटीज)",
+}
+_DIET: Final = rf"""
+    {_NO_FOOD}
+    {_ILL["ru"]}|{_ILL["pl"]}|alerji\w+|intolerans\w+|şeker hastası\w*|و?{_ILL["ar"]}
+"""
+_DIET_ANYWHERE: Final = rf"""
+    {_NO_FOOD_ANYWHERE}
+    {_ILL["hi"]}|แพ้(?!อะไร|ไหม|ภัย)|เบาหวาน
+"""
+_OWN_DIET: Final = rf"""
+    {_NO_FOOD}
+    (?:у (?:меня|нас)|я|мне) (?:\w+ ){{0,3}}{_ILL["ru"]}|{_ILL["ru"]} .{{0,25}}у меня|мо[яюей]+ {_ILL["ru"]}
+    (?:mam|jestem|choruję na|moj[aąe]j?) (?:\w+ ){{0,3}}{_ILL["pl"]}|{_ILL["pl"]} mam
+    alerjim\w*|alerji[ğk]im|intoleransım\w*|şeker hastasıyım
+    و?(?:عندي|لدي|أعاني من|اعاني من|مصابة? ب|أنا) ?(?:\w+ ){{0,2}}{_ILL["ar"]}
+"""
+_OWN_DIET_ANYWHERE: Final = rf"""
+    {_NO_FOOD_ANYWHERE}
+    (?:मुझे|मुझको|मेरी|मेरा) [^।]{{0,30}}{_ILL["hi"]}|{_I}(?:เป็นคน|เคย|ก็|มีอาการ)?แพ้(?!อะไร|ไหม|ภัย)|{_I}เป็นเบาหวาน
+"""
+"""What is said of oneself: an allergy alone may be asked about, or somebody else's."""
 PREFERENCE: Final = (
     signs(
         """аллерги|непереносимост|веган|вегетариан|диабет|не ем|не пью|переношу|люблю|обожаю|ненавижу|предпочитаю
@@ -202,14 +226,14 @@ PREFERENCE: Final = (
     ),
     wording(
         rf"""
-        {_DIET}
+        {_OWN_DIET}
         я (?:очень |больше )?(?:люблю|не люблю|обожаю|ненавижу|предпочитаю)|мне (?:очень |не )?нравится
         (?:nie )?lubię|uwielbiam|wolę|nienawidzę
         \w+ (?:sevmem|sevmiyorum|seviyorum|severim|nefret ederim|tercih ederim)
         (?:أنا )?(?:لا )?(?:أحب|احب|أكره|اكره)|أنا أفضل
         """,
         anywhere=rf"""
-        {_DIET_ANYWHERE}
+        {_OWN_DIET_ANYWHERE}
         मुझे .{{1,25}}(?:पसंद|नापसंद)|{_I}(?:ไม่)?(?:ชอบ|เกลียด)(?!อะไร)
         """,
     ),

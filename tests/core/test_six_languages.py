@@ -3,6 +3,7 @@ and Thai."""
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
 
 import pytest
@@ -91,7 +92,9 @@ STANDING = {
     "fact": """Моя сестра живёт в Самаре.|Mój pies Bruno zachorował.|Köpeğim hastalandı.
         أختي تعيش في القاهرة.|मेरी बहन शिक्षिका है।
         พี่สาวของฉันเป็นครู|หมาของฉันป่วย ทำยังไงดีคะ""",
-    "": """Где живёт моя сестра?|Gdzie mieszka moja siostra?|Ablam nerede oturuyor?|أين تعيش أختي؟
+    "": """La alergia al polen es común.|O médico perguntou sobre alergias.|Расскажи про аллергию у кошек.
+        Alergia to choroba cywilizacyjna.|एलर्जी एक आम बीमारी है।|ทีมไทยแพ้เวียดนาม
+        Где живёт моя сестра?|Gdzie mieszka moja siostra?|Ablam nerede oturuyor?|أين تعيش أختي؟
         मेरी बहन कहाँ रहती है?
         พี่สาวของฉันอยู่ที่ไหน|Как приготовить борщ?|خطوة صغيرة أفضل من لا شيء.|मौसम अच्छा है।|ขอบคุณค่ะ""",
 }
