@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, get_args
 
-from . import births, spoken_selves
+from . import births, spoken_selves, trades
 from .germanic import OWN_HOME
 from .hesitations import without_hesitations
 from .material import meant
 from .patterns import regex
 from .six_languages import ASKED, ASKED_SIGNS, TOLD
-from .trades import TRADES
 from .wording import folded_case, is_signed, signs, wording
 
 Attribute = Literal["name", "age", "birthday", "home", "job", "diet"]
@@ -255,27 +254,18 @@ _SAID: Final = {
     "job": wording(
         rf"""
         I(?:'m| am)? (?:(?:now|just|recently|currently|still) )?(?:work|working|teach) (?:at|as|for|in|with)|my job
-        {TRADES}
+        {trades.TRADES}
         {TOLD["job"][0]}
-        I(?:'ve| have)? (?:just )?(?:quit|resigned|changed jobs)
-        I(?:'ll|'m| am)? (?:start|starting|started) (?:work(?:ing)? )?(?:as|at|for)
-        (?:ich habe?|habe? ich) .{{0,40}}gekündigt|(?:ich fange|fange ich) .{{0,60}} an
-        (?:ich beginne|beginne ich) .{{0,40}} als
-        (?:he )?(?:renunci(?:ado|é)|dejado el trabajo)|(?:empiezo|empecé|he empezado) (?:a trabajar|de|como|en)
-        (?:j'ai )?démissionné|je (?:commence|débute) (?:à travailler|comme|chez|dans|à)
-        j'ai commencé (?:à travailler|comme)
-        mi sono (?:licenziat[oa]|dimess[oa])
-        (?:comincio|inizio|ho (?:cominciato|iniziato)) (?:a lavorare|come|da|in|alla?)
-        pedi demissão|me demiti|(?:começo|comecei) (?:a trabalhar|como|em|no|na|numa?)
+        {trades.BEGUN}
         I(?:'m| am) an? (?!(?:bit|little|lot|couple|few|big|huge|vegan|vegetarian|fan)\b)(?:\w+[\s-]){{0,3}}\w+
         (?:ich arbeite|arbeite ich)|mein (?:job|beruf)|ich bin (?-i:[A-ZÄÖÜ]\w+)(?: in| bei| an| auf| im| am)
         trabajo (?:en|de|como|para)|je travaille|lavoro (?:\w+ )?(?:in|come|da|per|presso)
         trabalho (?:\w+ )?(?:em|no|na|como|com|para|numa?)
         """,
         anywhere=TOLD["job"][1]
+        + trades.BEGUN_ANYWHERE
         + r"""
-        我在.{1,12}(?:工作|上班)|我是(?:一名|一个|个|做)|として働|で働いて|に勤めて|働き始め|転職し|(?:仕事|会社)を辞め
-        辞职|离职|入职|跳槽|开始在.{1,16}(?:做|当|工作|上班)|이직(?:했|해)|퇴사(?:했|해)|일을 시작(?:해|했|합)
+        我在.{1,12}(?:工作|上班)|我是(?:一名|一个|个|做)|として働|で働いて|に勤めて
         (?:我|我叫[^，。]{1,6}[，,])是[^，。]{0,12}(?:师|员|士|医生|会计|经理|司机|老板|教授|学生|工人)(?=[，。,.!！]|$)
         (?:私|僕|俺)は.{0,12}(?:師|員|者|家|士|医|職)(?:です|だ)|(?:^|[。、！\n])[^。、！はが]{1,12}(?:師|員|士)(?:です|で、)
         (?:에서 .{0,8}|로 )일(?:해|하고|합)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal, NamedTuple
 
-from . import births, germanic, romance, six_languages, spoken_selves
+from . import births, germanic, romance, six_languages, spoken_selves, trades
 from .hesitations import without_hesitations
 from .material import meant
 from .patterns import regex
@@ -192,6 +192,7 @@ _FACTS: Final = (
     ),
     _Rule("fact", *romance.FACT),
     _Rule("fact", *six_languages.FACT),
+    _Rule("fact", signs(trades.BEGUN_SIGNS), wording(trades.BEGUN, anywhere=trades.BEGUN_ANYWHERE)),
     _Rule("fact", signs(births.SIGNS), wording(births.TOLD, anywhere=births.TOLD_ANYWHERE)),
     _Rule("fact", signs(spoken_selves.NAME_SIGNS), wording(spoken_selves.NAME, anywhere=spoken_selves.NAME_IN_SIGNS)),
     _Rule("fact", signs(spoken_selves.AGE_SIGNS), wording(spoken_selves.AGE, anywhere=spoken_selves.AGE_IN_SIGNS)),

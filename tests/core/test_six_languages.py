@@ -106,11 +106,36 @@ def test_what_stands(kind: str) -> None:
     assert {each: stands(each) for each in said} == dict.fromkeys(said, kind)
 
 
+BEGUN = """On Monday I start as a cook at Lotus.|I've just quit my job.|Ich habe in der Klinik gekündigt.
+    Ich fange am Montag bei Siemens an.|Empiezo a trabajar en Loto.|J'ai démissionné hier.|Ieri mi sono licenziata.
+    Pedi demissão do hospital.|我从医院辞职了。|病院の仕事を辞めました。|로터스에서 일을 시작해요."""
+NO_JOB = """I quit the yoga class.|I start at nine on Mondays.|I'm starting for the airport at six.
+    Die Garage habe ich gekündigt.|Ich habe Netflix gekündigt.|Ich fange morgen mit dem Joggen an.
+    Ha renunciado la ministra.
+    Empiezo en enero con el gimnasio.|Je commence à courir.|Comincio in ritardo.|Começo em maio a dieta.
+    他的同事辞职了。"""
+
+
+def test_a_job_that_is_left_or_begun_stands_and_other_ends_and_beginnings_do_not() -> None:
+    begun, others = listed(BEGUN), listed(NO_JOB)
+    assert [each for each in begun if stands(each) != "fact" or not tells_attribute(each, "job")] == []
+    assert [each for each in others if stands(each) or tells_attribute(each, "job")] == []
+
+
 def test_a_question_of_thai_is_one_without_a_mark() -> None:
     assert asks("พี่สาวฉันอยู่ที่ไหน")
     assert only_asks("ตอนนี้ฉันจ่ายค่าเช่าเท่าไหร่")
     assert not asks("ฉันชื่อมะลิ")
     assert not only_asks("ฉันไม่กินอะไรเลย")
+    assert not any(map(asks, ["ฉันชอบผ้าไหม", "ไม่มีใครช่วยฉัน", "ไปที่ไหนก็ได้", "ใครๆ ก็รู้"]))
+    assert asks("ทำไมไม่มีใครมา")
+
+
+def test_long_words_take_no_time() -> None:
+    started = time.monotonic()
+    assert not asks("อะไร" * 50_000 + " x")
+    assert not any(leads("ക" * length + " പോയി, 1.") for length in range(20, 28))
+    assert time.monotonic() - started < 20
 
 
 def test_a_greeting_in_any_script_is_no_sentence_to_show_alone() -> None:
