@@ -31,7 +31,7 @@ from .reached import Reached
 
 Names: TypeAlias = tuple[Sequence[str], Sequence[tuple[str, ...]]]
 
-FORM: Final = 21
+FORM: Final = 22
 """Which form blocks have, and how the texts in them are analysed: a block of another form is made again."""
 
 _WORTH: Final = 4000
