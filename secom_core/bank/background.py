@@ -74,6 +74,7 @@ class BackgroundWriter:
         self._waiting: OrderedDict[tuple[Scope, str], Waiting] = OrderedDict()
         self._unwritten: deque[Unwritten] = deque()
         self._flushing, self._busy, self._closed, self._gives_up, self._fails = 0, False, False, False, False
+        self._writing: Unwritten | None = None
         self._told: str | None = None  # What is tried again and again is told once.
         self._wakes = float("-inf")  # When the thread looks again by itself; always, while it is at work.
         self._changed = threading.Condition()
@@ -174,10 +175,11 @@ class BackgroundWriter:
             return [each for each in self._unwritten if each.scope == scope]
 
     def forget(self, scope: Scope, session: str | None = None) -> None:
-        """Write nothing more of a scope, or of a session of it, that waits in memory."""
+        """Write nothing of a scope, or of a session of it, that waits in memory, once what is being written is."""
         with self._changed:
             left = [each for each in self._unwritten if each.scope != scope or session not in (None, each.session)]
             self._unwritten = deque(left)
+            self._changed.wait_for(lambda: not self._writing or self._writing in self._unwritten, _SILENT_S)
 
     # -- waiting for it -------------------------------------------------------------------------------------------
 
@@ -303,7 +305,7 @@ class BackgroundWriter:
             while (step := self._next()) is not None:
                 step()
                 with self._changed:
-                    self._busy = False
+                    self._busy, self._writing = False, None
                     self._changed.notify_all()
         finally:
             self._leave()
@@ -312,7 +314,7 @@ class BackgroundWriter:
         """End this thread; where something ended it that is not to be caught, another one goes on."""
         with self._changed:
             if self._thread is threading.current_thread():
-                self._thread, self._busy = None, False
+                self._thread, self._busy, self._writing = None, False, None
                 if not self._closed:
                     self._start()
             self._changed.notify_all()
@@ -322,7 +324,8 @@ class BackgroundWriter:
         with (changed := self._changed):
             while changed is self._changed and (self._waiting or self._unwritten or not self._closed):
                 if self._unwritten and not self._gives_up:
-                    return partial(self._write, self._unwritten[0])
+                    self._writing = self._unwritten[0]
+                    return partial(self._write, self._writing)
                 if self._closed and not self._waiting:
                     return None
                 key = min(self._waiting, key=lambda each: self._waiting[each].due, default=None)

@@ -304,6 +304,30 @@ def test_what_waits_is_forgotten_too_and_brings_nothing_back(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
+def test_what_is_being_written_from_memory_is_forgotten_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, goes_on, ended, write = threading.Event(), threading.Event(), threading.Event(), background.written
+
+    def written(*given: Any) -> int:
+        begun.set()
+        goes_on.wait(60)
+        try:
+            return write(*given)
+        finally:
+            ended.set()
+
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        bank.remember(ANN, said("I moved to Ghent."), session="s")
+        monkeypatch.setattr(background, "written", written)
+        writer = BackgroundWriter(bank)
+        writer.keep(ANN, said("I like tea."), session="t")
+        assert begun.wait(60)
+        threading.Timer(1, goes_on.set).start()
+        bank.forget(ANN, session="t")
+        assert ended.wait(60)
+        assert bank.turns(ANN, "t") == []
+
+
+@pytest.mark.slow
 def test_what_waits_does_not_come_back_where_another_process_has_forgotten(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     with MemoryBank.open(path) as bank, MemoryBank.open(path) as other:
