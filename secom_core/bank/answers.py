@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -61,21 +62,29 @@ def epoch_soon(bank: MemoryBank, scope: Scope) -> tuple[int, int] | None:
 def turns_of_session(
     bank: MemoryBank, scope: Scope, session: str, *, last: int | None = None, writer: BackgroundWriter | None = None
 ) -> list[Turn]:
-    """The latest turns of a session, and after them those that wait in memory for a locked store.
+    """The latest turns of a session, with what waits in memory for a locked store, as they are once it is written.
 
     Args:
         bank: where they are.
         scope: whose they are.
         session: its name.
-        last: how many of the stored ones; all unless given.
+        last: how many of them; all unless given.
         writer: in whose memory they wait, as for `remember_soon`.
     """
-    # These are read first: what is written meanwhile is then among the stored ones.
-    waiting = [each for each in (writer or shared_writer(bank)).keeps(scope) if each.session == session]
-    turns = bank.turns(scope, session, last=last)
-    stored = {message.id for turn in turns for message in turn.messages}
-    left = (message for each in waiting for message in each.messages if message.id not in stored)
-    return [*turns, *group_messages(left, session)]
+    # What waits is read first: what is written meanwhile is then among the stored ones.
+    batches = [each.messages for each in (writer or shared_writer(bank)).keeps(scope) if each.session == session]
+    waiting = bank.storage.as_kept([message for batch in batches for message in batch])
+    turns = bank.turns(scope, session, last=None if last is None else last + len(waiting))
+    known = {(each.id, each.role, each.text) for turn in turns for each in turn.messages} if waiting else set()
+    # One that is given again is stored once.
+    left = list({key: each for each in waiting if (key := (each.id, each.role, each.text)) not in known}.values())
+    if turns and left:
+        *before, end = turns[-1].messages
+        joined, *others = group_messages([end, *left], session)
+        turns = [*turns[:-1], replace(turns[-1], messages=(*before, *joined.messages)), *others]
+    elif left:
+        turns = list(group_messages(left, session))
+    return turns if last is None else turns[-last:]
 
 
 def remember_soon(

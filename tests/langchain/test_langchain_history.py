@@ -173,6 +173,24 @@ async def test_a_turn_waits_in_memory_for_a_locked_file_and_the_next_one_sees_it
         assert words(history_of(opened).messages) == said
 
 
+@pytest.mark.parametrize("window", [None, 1, 2, 3])
+def test_what_waits_in_memory_is_shown_as_it_is_shown_once_it_is_written(tmp_path: Path, window: int | None) -> None:
+    path = tmp_path / "m.db"
+    with MemoryBank.open(path, redact=lambda text: text.replace("4111", "[card]")) as bank:
+        history = SecomChatMessageHistory(bank, scope=ANN, session="now", window=window)
+        history.add_messages([HumanMessage("Where do I live?"), AIMessage("Let me look.")])
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            for _ in range(2):  # as where a request is made again
+                history.add_messages([AIMessage("In Ghent, says card 4111.", id="answer")])
+            shown = words(history.messages)
+            other.execute("COMMIT")
+    said = [("human", "Where do I live?"), ("ai", "Let me look."), ("ai", "In Ghent, says card [card].")]
+    with MemoryBank.open(path) as bank:
+        assert words(SecomChatMessageHistory(bank, scope=ANN, session="now", window=window).messages) == said
+    assert shown == said
+
+
 class Naive(BaseChatMessageHistory):
     """Puts what is recalled for a question where messages are read, once a question."""
 
