@@ -17,7 +17,7 @@ from pydantic import Field, PrivateAttr, StrictInt, model_validator
 from typing_extensions import Self
 
 from secom_core.bank import MemoryBank
-from secom_core.bank.answers import shared_writer
+from secom_core.bank.answers import shared_writer, wait_until_written
 from secom_core.context.block import counter_with, shown_with
 from secom_core.conversation import Turn, group_messages
 from secom_core.errors import InvalidInput, StoreError, warn_degraded
@@ -193,13 +193,15 @@ class RecursiveSummaryMemory(SecomMemory):
         Returns:
             The latest summary; nothing if no session has ended with a message in it.
 
+        Raises:
+            StoreError: the store failed, or was locked for longer than the bank waits; the session goes on.
+
         Warns:
             DegradedWarning: if the language model failed and sentences were extracted instead; it is asked again
                 when the next session closes.
         """
         self._settled()
-        if (keeper := shared_writer(self.bank)).keeps(self.scope):
-            keeper.flush(self.bank.storage.busy_timeout)
+        wait_until_written(shared_writer(self.bank), self.scope)
         self.bank.close_session(self.scope, self.session)
         self.session = next_session or uuid.uuid4().hex
         return self.bank.summaries.latest(self.scope)

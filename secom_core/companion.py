@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from .bank import BackgroundWriter, MemoryBank, check_writer, remember_soon
-from .bank.answers import ANSWER_WAITS_S, shared_writer, turns_of_session
+from .bank.answers import ANSWER_WAITS_S, shared_writer, turns_of_session, wait_until_written
 from .citations.markers import Citations, CitationStream, read_citations
 from .citations.prompt import CITE_INSTRUCTION, CITE_REMINDER
 from .citations.records import Lesson
@@ -40,8 +40,8 @@ class Answer:
         text: as it is shown.
         citations: what it cites of ``recall``.
         recall: what was recalled for it.
-        lesson: what came of the citations; nothing where the bank was opened without ``citations``, or
-            nothing was recalled.
+        lesson: what came of the citations; nothing where the bank was opened without ``citations``, nothing was
+            recalled, or the store could not be written (`DegradedWarning`).
     """
 
     text: str
@@ -159,10 +159,12 @@ class Companion:
         yield answer.text[len(visible) :]
 
     def close(self) -> None:
-        """End the session, which settles its last segment and makes its layers."""
-        keeper = self._writer or shared_writer(self._bank)
-        if self._writer is None and keeper.keeps(self.scope):
-            keeper.flush(self._bank.storage.busy_timeout)
+        """End the session, which settles its last segment and makes its layers; what waits in memory is written first.
+
+        Raises:
+            StoreError: the store failed, or was locked for longer than the bank waits; the session goes on.
+        """
+        wait_until_written(self._writer or shared_writer(self._bank), self.scope)
         (self._writer or self._bank).close_session(self.scope, self.session)
 
     def _procedure(self, text: str) -> Procedure[Answer]:

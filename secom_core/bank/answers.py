@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +21,8 @@ from .unwritten import with_id_and_time
 
 ANSWER_WAITS_S: Final = 1.0
 """How many seconds a recall for an answer, or a finished answer, waits for a locked store."""
+_LOOK_S: Final = 0.05
+_END_WAITS_S: Final = 60.0  # How long the end of a session waits for a store that has no busy_timeout.
 _LOG: Final = logging.getLogger(__name__)
 
 _shared: WeakValueDictionary[int, BackgroundWriter] = WeakValueDictionary()
@@ -47,6 +50,24 @@ def waiting_for_a_lock(keeper: BackgroundWriter, scope: Scope, within: float = A
         raise StoreLocked(keeper.last_error or "what was said before is not written yet, because the store is locked")
     with waiting_at_most(within):
         yield
+
+
+def wait_until_written(keeper: BackgroundWriter, scope: Scope) -> None:
+    """Wait for what waits in memory of a scope, as long as the bank waits for a lock, or else a minute.
+
+    Args:
+        keeper: in whose memory it waits.
+        scope: whose memory is written to.
+
+    Raises:
+        StoreLocked: it still waits, and what comes now must not overtake it.
+    """
+    patience = keeper.bank.storage.busy_timeout
+    until = time.monotonic() + (_END_WAITS_S if patience is None else max(patience, ANSWER_WAITS_S))
+    while keeper.keeps(scope) and time.monotonic() < until:
+        time.sleep(_LOOK_S)
+    with waiting_for_a_lock(keeper, scope):
+        pass
 
 
 def epoch_soon(bank: MemoryBank, scope: Scope) -> tuple[int, int] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -14,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from secom_core.bank import MemoryBank
+from secom_core.bank import BackgroundWriter, MemoryBank, answers, remember_soon
 from secom_core.citations.prompt import CITE_REMINDER
 from secom_core.companion import Companion
-from secom_core.errors import ContextTooLong, DegradedWarning, InvalidInput, ModelUnavailable
+from secom_core.conversation import Message
+from secom_core.errors import ContextTooLong, DegradedWarning, InvalidInput, ModelUnavailable, StoreError
 from secom_core.memory import Recall, RecallOptions
 from secom_core.models.openai import OpenAIModel
 from secom_core.testing import Fault, Script, ScriptedModel, ScriptedRequest, ScriptedServer
@@ -316,3 +318,43 @@ def test_a_reply_waits_seconds_at_most_for_a_locked_file_and_loses_nothing(
         companion.close()
     said = [message.text for turn in bank.turns(ANN, "now") for message in turn.messages]
     assert said == ["Where do I live?", "In Porto.", "And what do I work as?", "As a baker."]
+
+
+@pytest.mark.parametrize("in_background", [True, False])
+def test_closing_ends_the_session_after_what_waited_in_memory(tmp_path: Path, in_background: bool) -> None:
+    path = tmp_path / "memory.db"
+    with MemoryBank.open(path) as bank, closing(sqlite3.connect(path, isolation_level=None)) as other:
+        writer = BackgroundWriter(bank) if in_background else None
+        companion = Companion(bank, ANN, ScriptedModel("How nice!"), session="now", writer=writer)
+        other.execute("BEGIN IMMEDIATE")
+        companion.reply("I moved to Ghent.")
+        other.execute("COMMIT")
+        companion.close()
+        assert [turn.text for turn in bank.turns(ANN, "now")] == ["user: I moved to Ghent.\nassistant: How nice!"]
+        assert other.execute("SELECT name, closed FROM sessions").fetchall() == [("now", 1)]
+
+
+def test_closing_gives_up_where_the_server_stays_away(
+    postgres: Any, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "_END_WAITS_S", 2)
+    with MemoryBank.open(postgres_url) as bank:
+        companion, raised = Companion(bank, ANN, ScriptedModel("How nice!"), session="now"), list[StoreError]()
+
+        def close() -> None:
+            try:
+                companion.close()
+            except StoreError as error:
+                raised.append(error)
+
+        ending = threading.Thread(target=close, daemon=True)
+        postgres.stop_now()
+        try:
+            remember_soon(bank, None, ANN, [Message("I moved to Ghent.", role="user")], session="now")
+            ending.start()
+            ending.join(60)
+        finally:
+            postgres.start_again()
+        assert "not on disk yet" in str(raised)
+        companion.close()
+        assert [turn.text for turn in bank.turns(ANN, "now")] == ["user: I moved to Ghent."]
