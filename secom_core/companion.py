@@ -16,7 +16,7 @@ from .citations.prompt import CITE_INSTRUCTION, CITE_REMINDER
 from .citations.records import Lesson
 from .context import citable
 from .conversation import Message, check_scope
-from .errors import ContextTooLong, InvalidInput, StoreError, warn_degraded
+from .errors import ContextTooLong, InvalidInput, StoreError, StoreLocked, warn_degraded
 from .llm.flow import AsyncChatModel, AsyncStreamingModel, ChatModel, Procedure, Prompt, StreamingModel, arun, run
 from .llm.limits import room
 from .llm.quoting import fitted, quoted, spoken
@@ -55,8 +55,9 @@ class Companion:
 
     What is said is remembered before the model is asked, so that nothing is lost if it fails; a reply that never
     came, or broke off, is neither remembered nor taken in. What a model thinks aloud before it replies is shown, and
-    not remembered. No reply waits for a locked store longer than a few seconds: what was said waits in memory then, and
-    is written as soon as it can be (`remember_soon`). One companion is one session: its calls must not overlap.
+    not remembered. No reply waits to write into a locked store longer than a few seconds: what was said waits in
+    memory then, and is written as soon as it can be (`remember_soon`). One companion is one session: its calls must not
+    overlap.
 
     Args:
         bank: where everything is remembered; opened with ``citations``, it keeps what replies cite.
@@ -179,14 +180,22 @@ class Companion:
 
     def _begin(self, text: str) -> tuple[Iterator[Prompt], Recall, CitationStream]:
         """What is asked, and what instead where that is too long; what it rests on, and what reads the reply."""
-        with waiting_at_most(ANSWER_WAITS_S):
-            latest = turns_of_session(self._bank, self.scope, self.session, last=self._window, writer=self._writer)
-            visible = [turn.id for turn in latest]
-            said = [message for turn in latest for message in turn.messages]
-            recall = self._bank.recall(self.scope, text, exclude=visible, context=said, **self._recall.arguments)
+        try:
+            with waiting_at_most(ANSWER_WAITS_S):
+                recall, said = self._found(text)
+        except StoreLocked:
+            # Nothing can be read either, as where PostgreSQL's tables are taken, or something has just expired.
+            recall, said = self._found(text)
         self._remember(Message(text, role="user"))
         prompts = self._prompts(text, [message.line for message in said], citable(recall.text))
         return prompts, recall, CitationStream(recall.numbers, markers=self._markers)
+
+    def _found(self, text: str) -> tuple[Recall, Sequence[Message]]:
+        """What is recalled for a message, and what was said in the session before it."""
+        latest = turns_of_session(self._bank, self.scope, self.session, last=self._window, writer=self._writer)
+        said = [message for turn in latest for message in turn.messages]
+        shown = [turn.id for turn in latest]
+        return self._bank.recall(self.scope, text, exclude=shown, context=said, **self._recall.arguments), said
 
     def _prompts(self, text: str, lines: Sequence[str], shown: str) -> Iterator[Prompt]:
         """The prompt, and shorter ones for a model to which it is too long: the longest messages lose their middles."""

@@ -334,6 +334,16 @@ def test_closing_ends_the_session_after_what_waited_in_memory(tmp_path: Path, in
         assert other.execute("SELECT name, closed FROM sessions").fetchall() == [("now", 1)]
 
 
+def test_a_reply_is_given_once_the_store_can_be_read(postgres: Any, postgres_url: str) -> None:
+    with MemoryBank.open(postgres_url) as bank:
+        bank.remember(ANN, [("user", "I live in Porto.")], session="before")
+        companion = Companion(bank, ANN, ScriptedModel("In Porto."), session="now")
+        with postgres.tables_taken(postgres_url, seconds=4):
+            assert companion.reply("Where do I live?").text == "In Porto."
+        companion.close()
+        assert [turn.text for turn in bank.turns(ANN, "now")] == ["user: Where do I live?\nassistant: In Porto."]
+
+
 def test_closing_gives_up_where_the_server_stays_away(
     postgres: Any, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
