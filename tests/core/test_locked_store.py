@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from embedders import HashingEmbedder
 
-from secom_core.bank import BackgroundWriter, MemoryBank, background, remember_soon
+from secom_core.bank import BackgroundWriter, MemoryBank, background, remember_soon, unwritten
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError, StoreLocked
 from secom_core.stores.database import waiting_at_most
@@ -305,7 +305,7 @@ def test_what_waits_is_forgotten_too_and_brings_nothing_back(tmp_path: Path) -> 
 
 @pytest.mark.slow
 def test_what_is_being_written_from_memory_is_forgotten_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    begun, goes_on, ended, write = threading.Event(), threading.Event(), threading.Event(), background.written
+    begun, goes_on, ended, write = threading.Event(), threading.Event(), threading.Event(), unwritten.written
 
     def written(*given: Any) -> int:
         begun.set()
