@@ -19,14 +19,7 @@ from secom_core.conversation import Message, Turn
 from secom_core.errors import InvalidInput
 from secom_core.memory import Recall, RecallOptions
 
-from .dialogue import (
-    Dialogue,
-    QueryHook,
-    check_hook,
-    latest_said,
-    said_in_session,
-    turns_within,
-)
+from .dialogue import Dialogue, QueryHook, check_hook, latest_said, said_in_session, turns_within
 from .identity import Identity, check_key
 from .known_messages import ids_shown
 from .scopes import ScopeField, ScopePart, scope_of, session_of
