@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 from ..derived.scope_states import ScopeState
@@ -19,9 +18,8 @@ class LoadedScope(ScopeState):
     are ``unsaved`` is in it and not in the store, which was locked: these are left too, to be made and written again.
     Those that are ``awaited`` are left because the index is made in steps, for a ``cause``, and none has come to them
     yet. While ``awaits_vectors``, vectors of some of what is in it are to be made too, as many as it is ``lacking`` as
-    far as is known, and it is searched by words. ``embeds_until`` is when (of the monotonic clock) this call makes no
-    more vectors; of a small scope it makes all. ``derived_at`` is the revision of the scope for which sessions were
-    last derived here.
+    far as is known, and it is searched by words. Where it ``is_large``, or may be, vectors that are not stored are
+    awaited too. ``derived_at`` is the revision of the scope for which sessions were last derived here.
     """
 
     index: ScopeIndex
@@ -31,7 +29,7 @@ class LoadedScope(ScopeState):
     awaited: set[int] = field(default_factory=set)
     awaits_vectors: bool = False
     lacking: int = 0
-    embeds_until: float = math.inf
+    is_large: bool = False
     cause: str = ""
     weighed_at: int = 0
     derived_at: int = -1

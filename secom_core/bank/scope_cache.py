@@ -246,7 +246,7 @@ class ScopeCache:
         changed = {each.id: each for each in self._store.sessions(row.id, since=loaded.row.revision)}
         is_locked, until = False, step_ends()
         turns = len(loaded.index) + sum(each.turns for each in changed.values())
-        loaded.embeds_until = until if not is_small(turns) else math.inf
+        loaded.is_large = bool(loaded.awaited) or not is_small(turns)
         for session_id in in_turn(set(loaded.left), set(loaded.awaited), changed, until):
             is_step = session_id in loaded.awaited
             loaded.awaited.discard(session_id)
@@ -274,7 +274,7 @@ class ScopeCache:
                 # Of a scope that is read for the first time, what was read is not read again where this breaks off.
                 self._keep(scope, loaded, replace(row, revision=max(0, loaded.row.revision)))
         if loaded.awaits_vectors and not loaded.awaited:
-            self._fill(loaded, row)
+            self._fill(loaded, row, until if not is_small(len(loaded.index)) else math.inf)
         self._weigh(scope, loaded)
         self._keep(scope, loaded, row)
         return row
@@ -296,10 +296,10 @@ class ScopeCache:
             # It is written, and vectors that are left over of it are not cleared away.
             return row, None
 
-    def _fill(self, loaded: LoadedScope, row: ScopeRow) -> None:
+    def _fill(self, loaded: LoadedScope, row: ScopeRow, until: float) -> None:
         """Make some of the vectors that an index lacks."""
         sessions = {each.name: each.id for each in self._store.sessions(row.id)}
-        made, loaded.lacking = filled(loaded.index, sessions, self._derivation, loaded.embeds_until, row.epoch)
+        made, loaded.lacking = filled(loaded.index, sessions, self._derivation, until, row.epoch)
         loaded.kept.vectors += made
         if not loaded.lacking:
             loaded.awaits_vectors, loaded.weighed_at = False, 0
@@ -394,7 +394,7 @@ class ScopeCache:
         if not self._vectors or self._derivation.space is None or loaded.awaits_vectors:
             return None, None
         searched = searched_texts(turns)
-        texts, in_steps = [*searched, *(memory.key for memory in memories)], loaded.embeds_until < math.inf
-        vectors = self._derivation.vectors(row.id, texts, only_stored=in_steps)
-        loaded.awaits_vectors = in_steps and bool(texts) and vectors is None
+        texts = [*searched, *(memory.key for memory in memories)]
+        vectors = self._derivation.vectors(row.id, texts, only_stored=loaded.is_large)
+        loaded.awaits_vectors = loaded.is_large and bool(texts) and vectors is None
         return (vectors[: len(searched)], vectors[len(searched) :]) if vectors is not None else (None, None)

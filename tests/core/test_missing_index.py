@@ -270,6 +270,18 @@ def test_what_is_missing_is_made_from_the_last_session_on(embedder: Any, path: P
         assert answers(bank) == right == at_once(bank)
 
 
+def test_vectors_are_made_in_steps_also_where_one_recall_reads_all_of_what_is_missing(path: Path) -> None:
+    rng, embedder = random.Random(7), Counting()
+    with MemoryBank.open(path) as bank:
+        for number in range(20):
+            bank.remember(SCOPE, exchange(number, rng), session="s", at=AT + timedelta(hours=number))
+    with MemoryBank.open(path, embedder=embedder) as bank, patch.object(index_steps, "_EMBEDDED", 4):
+        assert recalled(bank) != []
+        awaited, lacking = left(bank)
+        assert awaited == 0 < lacking
+        assert len(embedder.texts) < 20
+
+
 @pytest.mark.filterwarnings("ignore:the search index of the scope")
 def test_on_each_store_processes_go_on_until_it_is_whole(place: Path | str) -> None:
     fill(place)
