@@ -208,7 +208,7 @@ class Recalling:
         self.derivation.query_vector(_ANY_WORDS)
         self._fresh([scope], lambda: self.scopes.whole(scope))
         if self.vector_store is not None:
-            self.vector_store.follow(scope)
+            self.vector_store.follow_all(scope, step_ends)
 
     def holding(self, scope: Scope) -> list[StandingStatement]:
         """What the user has said that holds whatever is asked, the newest first; without what was corrected by hand."""

@@ -37,6 +37,7 @@ _NEAREST: Final = 200  # documents that a search brings: its cost does not grow 
 _MORE, _LEAST = 1.5, 1e-3
 _AT_ONCE: Final = 128
 _LOCKS: Final = 64
+_LET_IN_S: Final = 0.01  # for how long who sends all leaves the scope to others between two steps
 # NUL and lone surrogates, which servers refuse.
 _UNSENDABLE: Final = {0: "\ufffd", **dict.fromkeys(range(0xD800, 0xE000), "\ufffd")}
 
@@ -112,7 +113,7 @@ class VectorStoreSync:
         with self._lock(scope), self._lenient():
             self._bring(scope, session_id, _Step())
 
-    def follow(self, scope: Scope, *, until: float = math.inf) -> None:
+    def follow(self, scope: Scope, *, until: float) -> None:
         """Send and delete whatever any process has left to do, with a warning where the vector store fails.
 
         Args:
@@ -120,15 +121,24 @@ class VectorStoreSync:
             until: when it ends (of the monotonic clock), with a warning where more is left to be sent: the sessions
                 that came last go first.
         """
-        step = _Step(until)
-        with self._lock(scope), self._lenient():
-            self._follow(scope, step)
-        if step.is_left:
+        if self._step(scope, until):
             warn_degraded(
                 f"the vector store {self.name!r} does not hold all of the scope {scope!r} yet, and gets some of it in "
                 "each recall: until that is done, what it lacks is found by words. To send all of it now, call "
                 "bank.prepare(scope)"
             )
+
+    def follow_all(self, scope: Scope, ends: Callable[[], float]) -> None:
+        """As `follow`, with all steps that are left, each of which ``ends`` then; others may search between them."""
+        while self._step(scope, ends()):
+            time.sleep(_LET_IN_S)
+
+    def _step(self, scope: Scope, until: float) -> bool:
+        """Whether more is left to be sent, and the vector store has not failed."""
+        step = _Step(until)
+        with self._lock(scope), self._lenient():
+            self._follow(scope, step)
+        return step.is_left
 
     def forget(self, scope: Scope) -> None:
         """Delete what was forgotten.
@@ -171,11 +181,17 @@ class VectorStoreSync:
             for session in changed:
                 self._check(session.id)
             self._checked.add(row.id)
-        for session in reversed(changed):
-            self._bring(scope, session.id, step)
-            if step is not None and step.is_left:
-                break
-        return state.row if step is None or step.is_left else row
+        todo = sorted({*state.left, *(session.id for session in changed)}, reverse=True)
+        if step is not None:
+            # So that the next step does not look again at those that this one has brought.
+            state.left = set(todo)
+        for session_id in todo:
+            self._bring(scope, session_id, step)
+            if step is not None:
+                if step.is_left:
+                    break
+                state.left.discard(session_id)
+        return state.row if step is None else row
 
     def _check(self, session_id: int) -> None:
         """Find out what is not there any more, where a store lives in memory or was put back to an older state."""

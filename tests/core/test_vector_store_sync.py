@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
@@ -27,6 +28,7 @@ from secom_core.llm import pauses
 from secom_core.protocols import Vectors, VectorStore
 from secom_core.segmenters.lexical import LexicalSegmenter
 from secom_core.vector_stores import sync
+from secom_core.vector_stores.ledger import Behind, VectorStoreLedger
 from secom_core.vector_stores.sync import scope_label
 from secom_core.vector_stores.tables import dense_documents, dense_sessions
 
@@ -419,6 +421,64 @@ def test_a_recall_sends_some_of_what_a_store_lacks_and_the_next_one_more(
         assert len(dense.documents) == sent
     assert {each.place.session for each in dense.documents.values()} == {"last"}
     bank.prepare(ALICE)
+    assert there(dense) == expected(bank)
+
+
+@pytest.mark.filterwarnings("ignore::secom_core.errors.DegradedWarning")
+def test_a_step_does_not_look_again_at_the_sessions_that_earlier_ones_have_brought(
+    bank: MemoryBank, dense: DictionaryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a scope of thousands of sessions would get one session a recall, once looking takes as long as a step."""
+    monkeypatch.setattr(index_steps, "_STEP_S", 0)
+    dense.failing = {"upsert"}
+    for number in range(12):
+        talk(bank, session=f"s{number}", turns=1)
+    dense.failing = set()
+    looked: list[int] = []
+    behind = VectorStoreLedger.behind
+
+    def look(ledger: VectorStoreLedger, session_id: int) -> Behind | None:
+        looked.append(session_id)
+        return behind(ledger, session_id)
+
+    monkeypatch.setattr(VectorStoreLedger, "behind", look)
+    for sent in range(2, 24, 2):
+        looked.clear()
+        bank.recall(ALICE, "number3")
+        assert len(dense.documents) == sent
+        assert len(looked) == 2
+    assert bank.forget(ALICE, session="s5") == 1
+    bank.recall(ALICE, "number3")
+    assert there(dense) == expected(bank)
+
+
+@pytest.mark.filterwarnings("ignore::secom_core.errors.DegradedWarning")
+def test_a_recall_does_not_wait_until_all_is_sent_ahead(
+    bank: MemoryBank, dense: DictionaryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "_AT_ONCE", 1)
+    monkeypatch.setattr(sync, "_LET_IN_S", 0.1)
+    monkeypatch.setattr(index_steps, "_STEP_S", 0)
+    dense.failing = {"upsert"}
+    talk(bank)
+    dense.failing = set()
+    begun, is_recalled = threading.Event(), threading.Event()
+
+    def called(what: str) -> None:
+        if what == "upsert" and len(dense.documents) > 2:
+            begun.set()
+        if what == "upsert" and threading.current_thread() is ahead and len(dense.documents) > 20:
+            assert is_recalled.wait(60)
+
+    monkeypatch.setattr(dense, "called", called)
+    ahead = threading.Thread(target=bank.prepare, args=[ALICE])
+    ahead.start()
+    assert begun.wait(60)
+    began = time.monotonic()
+    bank.recall(ALICE, "number3")
+    assert time.monotonic() - began < 20
+    is_recalled.set()
+    ahead.join()
     assert there(dense) == expected(bank)
 
 
