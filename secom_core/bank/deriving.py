@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from ..stores.last_ids import free_last_ids
 from ..stores.rows import SessionRow
 from ..stores.sql import SqlStore
 from ..telemetry import staged
+from .index_steps import step_ends
 from .layers import Layers
 from .portions import Bar, Portion
 
@@ -34,6 +36,9 @@ _LOG: Final = logging.getLogger(__name__)
 
 _TOGETHER: Final = 256
 """From how many texts on an embedder is asked, where those of several sessions are made."""
+
+_FEW: Final = 16
+"""Of how many turns at most a write does not wait until a vector store has what else it lacks of the session."""
 
 LEFT: Final[ContextVar[list[tuple[Scope, Callable[[], None]]] | None]] = ContextVar("LEFT", default=None)
 """Where a write leaves what is to be made of ended sessions, by scope; a caller who sets it does that elsewhere."""
@@ -71,6 +76,7 @@ class Deriving:
         afresh: bool = False,
         ended: bool = False,
         unembedded: list[tuple[int, str]] | None = None,
+        in_step: bool = False,
     ) -> bool:
         """Bring what is derived of one session up to its messages, layers apart.
 
@@ -80,6 +86,7 @@ class Deriving:
             afresh: make all of it again.
             ended: have a segmenter that waits for the end of sessions cut it, if it has ended.
             unembedded: as for `secom_core.derived.segments.Derivation.derive`.
+            in_step: send no more to the vector store than a recall does, of what an outage has left.
 
         Returns:
             Whether such a segmenter did what it was asked to, or nothing was asked.
@@ -88,7 +95,7 @@ class Deriving:
         if row is not None:
             self.link(scope, row, afresh=afresh)
         if self.vector_store is not None:
-            self.vector_store.follow_session(scope, session_id)
+            self.vector_store.follow_session(scope, session_id, until=step_ends() if in_step else math.inf)
         return not (ended and row is not None and row.awaits_cut)
 
     def link(self, scope: Scope, row: SessionRow, *, afresh: bool = False) -> None:
@@ -131,7 +138,7 @@ class Deriving:
                 row = self.store.session_named(scope, other)
                 if row is not None and row.id != session_id:
                     self.session(scope, row.id)
-            self.session(scope, session_id)
+            self.session(scope, session_id, in_step=0 < turns <= _FEW)
             self.came(scope, turns)
             if ended and left is None:
                 self._take_in(scope, portion)

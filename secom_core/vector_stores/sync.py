@@ -108,10 +108,16 @@ class VectorStoreSync:
             raise _Failed("it ignores the filter: it found documents of another scope")
         return ids, {id_: place for id_, (_, place) in places.items()}
 
-    def follow_session(self, scope: Scope, session_id: int) -> None:
-        """Send what is new of one session, with a warning where the vector store fails."""
+    def follow_session(self, scope: Scope, session_id: int, *, until: float = math.inf) -> None:
+        """Send what is new of one session, with a warning where the vector store fails.
+
+        Args:
+            scope: whose.
+            session_id: the session's.
+            until: when it ends (of the monotonic clock); what is left is for the recalls.
+        """
         with self._lock(scope), self._lenient():
-            self._bring(scope, session_id, _Step())
+            self._bring(scope, session_id, _Step(until))
 
     def follow(self, scope: Scope, *, until: float) -> None:
         """Send and delete whatever any process has left to do, with a warning where the vector store fails.

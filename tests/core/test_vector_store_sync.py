@@ -453,6 +453,24 @@ def test_a_step_does_not_look_again_at_the_sessions_that_earlier_ones_have_broug
 
 
 @pytest.mark.filterwarnings("ignore::secom_core.errors.DegradedWarning")
+def test_a_message_does_not_wait_until_the_store_has_all_of_its_session(
+    bank: MemoryBank, dense: DictionaryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync, "_AT_ONCE", 4)
+    monkeypatch.setattr(index_steps, "_STEP_S", 0)
+    dense.failing = {"upsert"}
+    talk(bank)
+    dense.failing = set()
+    bank.recall(ALICE, "number3")
+    talk(bank, turns=1)
+    assert len(dense.documents) == 8
+    bank.prepare(ALICE)
+    assert there(dense) == expected(bank)
+    bank.remember(ALICE, [{"role": "user", "content": f"Line {number}."} for number in range(20)], session="s")
+    assert there(dense) == expected(bank)
+
+
+@pytest.mark.filterwarnings("ignore::secom_core.errors.DegradedWarning")
 def test_a_recall_does_not_wait_until_all_is_sent_ahead(
     bank: MemoryBank, dense: DictionaryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
