@@ -169,8 +169,7 @@ class Derivation:
         known = [turn for turn in turns if turn.index >= since]
         if not agree(rows, known) and self._is_current(row):
             # Another writer may have stored messages before the session was read, and be about to make their memories.
-            lacks = 0 <= row.derived < row.messages
-            if not lacks:
+            if not (lacks := 0 <= row.derived < row.messages):
                 warn_degraded(
                     f"memories of the session {row.name!r} of {scope!r} disagree with its turns and are made again"
                 )
@@ -265,8 +264,7 @@ class Derivation:
         """
         if self._space is None or not query.strip():
             return None
-        made = self._space.of_queries([query, *(text for text, _ in context)])
-        if made is None:
+        if (made := self._space.of_queries([query, *(text for text, _ in context)])) is None:
             return None
         weights = [1.0, *(weight for _, weight in context)]
         if len(made) == 1:
@@ -300,8 +298,7 @@ class Derivation:
             only_stored: make none now.
 
         Returns:
-            Nothing without an embedder, without texts, with a warning when it fails, or where some are not stored that
-            are not to be made.
+            Nothing without an embedder or texts, with a warning when it fails, or where ``only_stored`` lacks some.
         """
         if self._space is None or not texts:
             return None
@@ -319,8 +316,7 @@ class Derivation:
         if known_name not in (None, settled):
             stored = self._stored(settled, wanted)
         found = {each: {**self._space.fitting(stored[each]), **made[each]} for each in wanted}
-        remade = self._made(self._space, wanted, found, epoch)
-        if remade is None:
+        if (remade := self._made(self._space, wanted, found, epoch)) is None:
             return None
         found = {each: found[each] | remade[each] for each in wanted}
         return np.stack([found[session_id][digest(text)] for session_id, text in texts])
