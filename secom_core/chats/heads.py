@@ -22,6 +22,11 @@ _BESIDE: Final = (
 )
 # With a sign before it, the id finds no rows: of many scopes, those of all others would be passed over one by one.
 _NEXT: Final = "(SELECT id, name FROM sessions WHERE scope_id = :scope AND +id > :after ORDER BY id LIMIT :most)"
+# PostgreSQL refuses a character that it cannot hold, also of another field: no escape of one is left to it.
+_READABLE: Final = (
+    r"CASE WHEN strpos(messages.metadata, '\u') > 0 "
+    r"THEN regexp_replace(messages.metadata, '\\(\\|u[0-9a-fA-F]{4})', '', 'g') ELSE messages.metadata END"
+)
 _HEADS: Final = {
     dialect: (
         f"SELECT sessions.id, sessions.name, messages.name, {number}, {_BESIDE} "
@@ -29,7 +34,7 @@ _HEADS: Final = {
     )
     for dialect, number in (
         ("sqlite", "json_extract(messages.metadata, '$.' || :field || '.' || :number)"),
-        ("postgresql", "CAST(CAST(messages.metadata AS JSON) #>> ARRAY[:field, :number] AS BIGINT)"),
+        ("postgresql", f"CAST(CAST({_READABLE} AS JSON) #>> ARRAY[:field, :number] AS BIGINT)"),
     )
 }
 _TURNS: Final = {

@@ -195,6 +195,15 @@ def test_pages_go_on_behind_what_is_put_anew_deleted_and_expired(bank: MemoryBan
     assert pages[0][0].value == {"week": "first"}
 
 
+def test_an_item_of_any_characters_is_listed_with_the_others(place: Path | str) -> None:
+    texts = ["one", "page\x00two", "a literal \\u0000 and \\\\u12", "half \ud83d", "\\", "\"}", "Zoë \x07 😀"]
+    with MemoryBank.open(place) as bank:
+        store = SecomStore(bank)
+        store.batch([PutOp(WEEKS, str(number), {"text": text}, ttl=5) for number, text in enumerate(texts)])
+        assert [item.value["text"] for item in store.search(WEEKS)] == texts
+        assert store.sweep_ttl() == 0
+
+
 def test_reading_an_item_lets_it_stay_in_listings(bank: MemoryBank, clock: Any) -> None:
     store = SecomStore(bank)
     store.batch([PutOp(WEEKS, str(number), {"week": number}, ttl=10) for number in range(5)])
