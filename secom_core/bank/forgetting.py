@@ -13,7 +13,7 @@ from ..conversation import ITEMS, Scope
 from ..derived.progress import layers_in
 from ..derived.segments import Derivation
 from ..errors import StoreError, StoreLocked, warn_degraded
-from ..layers import registered
+from ..layers import is_of_others, registered
 from ..stores.index_blocks import WithoutThem
 from ..stores.rows import SessionRow
 from ..stores.schema import metadata
@@ -136,10 +136,10 @@ class Forgetting:
 def _concerned(connection: Connection) -> list[Callable[[Connection, SessionRow, Collection[int]], None]]:
     """What deletes of the layers that hold anything: most hold nothing of anybody, and each is asked for each session.
 
-    A layer without tables may hold something elsewhere.
+    A layer that this package does not bring may hold something elsewhere, whatever its tables hold.
     """
     return [
         layer.forget_turns
         for layer in registered()
-        if not layer.tables or any(holds_any(connection, table) for table in layer.tables)
+        if is_of_others(layer) or any(holds_any(connection, table) for table in layer.tables)
     ]

@@ -23,6 +23,7 @@ from .layer import (
 )
 from .registry import (
     announce,
+    is_of_others,
     layer_names,
     names_taking_part,
     register,
@@ -45,6 +46,7 @@ __all__ = [
     "Units",
     "VectorsOf",
     "announce",
+    "is_of_others",
     "layer_names",
     "names_taking_part",
     "register",

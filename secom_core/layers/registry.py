@@ -97,10 +97,14 @@ def _knows_what_holds(layer: type[Layer]) -> bool:
     return any(getattr(layer, name).__func__ is not getattr(Layer, name).__func__ for name in names)
 
 
+def is_of_others(layer: type[Layer]) -> bool:
+    """Whether this package does not bring the layer."""
+    return not layer.__module__.startswith("secom_core.")
+
+
 def tables_of_others() -> list[Table]:
     """The tables of layers that this package does not bring; its own are made by migrations."""
-    others = (layer for layer in _loaded() if not layer.__module__.startswith("secom_core."))
-    return [table for layer in others for table in layer.tables]
+    return [table for layer in _loaded() if is_of_others(layer) for table in layer.tables]
 
 
 def _loaded() -> list[type[Layer]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -89,6 +89,23 @@ def test_it_forgets_with_the_turns_whether_the_bank_was_opened_with_it_or_not(
         assert words(bank) == ["tired", "proud"]
         with bank._store.transaction(write=False) as connection:
             assert len(connection.execute(moods.select()).all()) == 2
+
+
+def test_it_is_asked_to_forget_what_it_holds_elsewhere_also_while_its_tables_are_empty(
+    place: Path | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = {0: "We met at the lake.", 1: "It rained."}
+
+    def forget_turns(connection: object, session: object, turns: Collection[int]) -> None:
+        for turn in turns:
+            del elsewhere[turn]
+
+    monkeypatch.setattr(MoodLayer, "forget_turns", forget_turns)
+    told = [{"id": str(turn), "role": "user", "content": text} for turn, text in elsewhere.items()]
+    with MemoryBank.open(place) as bank:
+        bank.remember(ANN, told, session="monday", close=True)
+        assert bank.forget(ANN, turn_ids=["0"]) == 1
+    assert elsewhere == {1: "It rained."}
 
 
 @pytest.mark.slow
