@@ -205,7 +205,10 @@ class Together:
         turns = {each: _alone(each, turn) for each, turn in read.items() if turn.messages[0].says_anything}
         texts = [(each, text) for each, turn in turns.items() for text in searched_texts([turn])]
         keys = [(each, turn.text) for each, turn in turns.items()]
-        vectors = self._derivation.vectors_of_sessions([*texts, *keys], epoch=row.epoch)
+        # An embedder that has failed is not asked again for each scope, which may wait for it each time.
+        vectors = self._derivation.vectors_of_sessions(
+            [*texts, *keys], epoch=row.epoch, only_stored=joint.lacks_vectors
+        )
         joint.lacks_vectors |= vectors is None and bool(texts) and self._derivation.space is not None
         of_turns, of_keys = (None, None) if vectors is None else (vectors[: len(texts)], vectors[len(texts) :])
         joint.index.add_turns(list(turns.values()), of_turns)

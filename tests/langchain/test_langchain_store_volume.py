@@ -131,6 +131,22 @@ def test_many_namespaces_are_searched_by_vector_and_while_the_embedder_fails_by_
         assert {each.category for each in said} == {DegradedWarning}
 
 
+def test_an_embedder_that_fails_is_not_asked_for_each_of_many_namespaces() -> None:
+    class Failing(HashingEmbedder):
+        def embed(self, texts: Any) -> Any:
+            self.calls += 1
+            raise ConnectionError("the service is down")
+
+    embedder = Failing()
+    with MemoryBank.open(embedder=embedder) as bank, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        store = SecomStore(bank)
+        store.batch(two_for_each(USERS))
+        calls = embedder.calls
+        assert len(found_by(store, "dog")) == USERS
+        assert embedder.calls - calls < 5
+
+
 def test_what_is_deleted_of_many_namespaces_is_held_nowhere(store: SecomStore) -> None:
     words = "Her secret recipe has saffron."
     store.put(user(3), "recipe", {"content": words})
@@ -196,7 +212,7 @@ def test_pages_go_on_behind_what_is_put_anew_deleted_and_expired(bank: MemoryBan
 
 
 def test_an_item_of_any_characters_is_listed_with_the_others(place: Path | str) -> None:
-    texts = ["one", "page\x00two", "a literal \\u0000 and \\\\u12", "half \ud83d", "\\", "\"}", "Zoë \x07 😀"]
+    texts = ["one", "page\x00two", "a literal \\u0000 and \\\\u12", "half \ud83d", "\\", '"}', "Zoë \x07 😀"]
     with MemoryBank.open(place) as bank:
         store = SecomStore(bank)
         store.batch([PutOp(WEEKS, str(number), {"text": text}, ttl=5) for number, text in enumerate(texts)])
