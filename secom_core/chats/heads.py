@@ -33,7 +33,12 @@ _HEADS: Final = {
         f"{_LAST.format(f'{_NEXT} AS sessions')} AND messages.position = 0 ORDER BY sessions.id"
     )
     for dialect, number in (
-        ("sqlite", "json_extract(messages.metadata, '$.' || :field || '.' || :number)"),
+        # What is damaged has no number: it is told of where it is read.
+        (
+            "sqlite",
+            "CASE WHEN json_valid(messages.metadata) "
+            "THEN json_extract(messages.metadata, '$.' || :field || '.' || :number) END",
+        ),
         ("postgresql", f"CAST(CAST({_READABLE} AS JSON) #>> ARRAY[:field, :number] AS BIGINT)"),
     )
 }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import sqlite3
 import warnings
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from sql_log import statements
 from langchain_secom import SecomStore
 from secom_core.bank import MemoryBank
 from secom_core.conversation import ITEMS, Message
-from secom_core.errors import DegradedWarning
+from secom_core.errors import DegradedWarning, StoreError
 
 USERS = 40
 WEEKS = ("docs", "weeks")
@@ -218,6 +220,20 @@ def test_an_item_of_any_characters_is_listed_with_the_others(place: Path | str) 
         store.batch([PutOp(WEEKS, str(number), {"text": text}, ttl=5) for number, text in enumerate(texts)])
         assert [item.value["text"] for item in store.search(WEEKS)] == texts
         assert store.sweep_ttl() == 0
+
+
+def test_a_damaged_item_is_told_of_where_it_is_read(tmp_path: Path, clock: Any) -> None:
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        SecomStore(bank).batch([PutOp(WEEKS, str(number), {"week": number}, ttl=number or None) for number in range(3)])
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as file, file:
+        file.execute("UPDATE messages SET metadata = substr(metadata, 1, 20) WHERE id = 1")
+    with MemoryBank.open(tmp_path / "memory.db") as bank:
+        store = SecomStore(bank)
+        with pytest.raises(StoreError, match="message 1 of the store is damaged"):
+            store.search(WEEKS)
+        clock.pass_minutes(1.5)
+        assert store.sweep_ttl() == 1
+        assert [item.key for item in store.search(WEEKS, limit=1, offset=1)] == ["2"]
 
 
 def test_reading_an_item_lets_it_stay_in_listings(bank: MemoryBank, clock: Any) -> None:
