@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise, takewhile
 from typing import Any, Final
 
@@ -19,6 +20,8 @@ from .message_tokens import MessageTokens
 from .window import SYSTEM, WindowEntry, exchanges
 
 _ANY: Final = TypeAdapter[Any](Any)
+_GIVEN: Final = frozenset({"id", "timestamp"})
+"""What every message has that is remembered."""
 _SPOKEN: Final = frozenset({MessageRole.USER, MessageRole.ASSISTANT})
 
 
@@ -38,6 +41,25 @@ def records(entries: Sequence[WindowEntry], turn: str | None) -> list[ChatRecord
         of_session = entry.message.role in SYSTEM
         kept.append(ChatRecord(None if of_session else turn, entry.name, _body(entry)))
     return kept
+
+
+def found_records(entries: Sequence[WindowEntry]) -> list[ChatRecord]:
+    """What others have remembered as it is kept: its words are not stored again, but who is named beside them is."""
+    kept = zip(records(entries, None), entries, strict=True)
+    return [
+        record if entry.message.additional_kwargs.keys() - _GIVEN else replace(record, body=None)
+        for record, entry in kept
+    ]
+
+
+def still_unlisted(bank: MemoryBank, scope: Scope, session: str, found: Sequence[WindowEntry]) -> list[WindowEntry]:
+    """What others have remembered, where no other memory has kept it since, or a history that leaves it out.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    names = {each.name for each in bank.chats.read(scope, session)}
+    return list(takewhile(lambda entry: entry.name not in names, reversed(found)))[::-1]
 
 
 def _body(entry: WindowEntry) -> dict[str, Any] | None:
@@ -88,7 +110,7 @@ def chat_of(
     turns = bank.turns(scope, session)
     said = {message.id: (message, turn) for turn in turns for message in turn.messages}
     kept = _by_turns(bank.chats.read(scope, session))
-    shown = [(each.turn_id, entry) for each in kept if (entry := _entry(each, said.get(each.name))) is not None]
+    shown = [(each, entry) for each in kept if (entry := _entry(each, said.get(each.name))) is not None]
     names = {each.name for each in kept}
     unkept = _after(names, [message for message, _ in said.values()])
     entries = _with_late_answers(_each_once(shown), turns, {*names, *(message.id for message in unkept)})
@@ -98,11 +120,16 @@ def chat_of(
     return [*entries, *waiting], [each for each in entries if each.name and each.name not in names]
 
 
-def _each_once(shown: Iterable[tuple[str | None, WindowEntry]]) -> list[tuple[str | None, WindowEntry]]:
-    # What waited for a lock is kept by the memory that it was put into, and by one that has found it since.
-    rows = list(shown)
-    first = {entry.name: place for place, (_, entry) in reversed(list(enumerate(rows)))}
-    return [row for place, row in enumerate(rows) if row[1].name is None or first[row[1].name] == place]
+def _each_once(shown: Sequence[tuple[ChatRecord, WindowEntry]]) -> list[tuple[str | None, WindowEntry]]:
+    # What waited for a lock is kept by the memory that it was put into, behind its calls of tools and with all that
+    # its message holds, and by one that has found it since.
+    by_body = sorted(enumerate(shown), key=lambda row: row[1][0].body is not None)
+    best = {record.name: place for place, (record, _) in by_body}
+    return [
+        (record.turn_id, entry)
+        for place, (record, entry) in enumerate(shown)
+        if record.name is None or best[record.name] == place
+    ]
 
 
 def _after(names: Collection[str | None], messages: Sequence[Message]) -> list[Message]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Literal, TypeVar
 
 from llama_index.core.bridge.pydantic import PrivateAttr
@@ -16,7 +17,7 @@ from secom_core.conversation import Turn
 from secom_core.errors import InvalidInput, StoreLocked
 from secom_core.stores.database import waiting_at_most
 
-from .chat_log import chat_of, last_turn, left_out, records
+from .chat_log import chat_of, found_records, last_turn, left_out, records, still_unlisted
 from .known_messages import Held
 from .saving import SavedMessages
 from .unstored import FAILURES, store_all, warn_store_failed
@@ -178,7 +179,10 @@ class KeptChat(SavedMessages):
 
     def _records(self, entries: Sequence[WindowEntry]) -> list[ChatRecord]:
         """The entries as they are kept, behind what others have remembered and not kept, which is lost else."""
-        return [*records(self._unlisted, None), *records(entries, self._kept_turn)]
+        if self._unlisted:
+            with suppress(*FAILURES):  # what needs the store tells it
+                self._unlisted = still_unlisted(self._bank, self.scope, self.session, self._unlisted)
+        return [*found_records(self._unlisted), *records(entries, self._kept_turn)]
 
     def _show(self, entries: list[WindowEntry], *, whole: bool = True) -> None:
         """Keep in the window what can be shown of these entries; ``whole`` where they are all of the chat."""

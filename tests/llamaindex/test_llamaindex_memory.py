@@ -900,6 +900,40 @@ def test_a_memory_for_each_request_shows_what_was_written_once_a_lock_was_gone(t
         assert texts(SecomMemory(scope=ANN, session="now", bank=bank).get_all()) == [*said, "Really?"]
 
 
+def test_calls_of_tools_stand_before_their_answer_though_another_memory_has_found_it_first(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    calls = [{"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}]
+    asked = ChatMessage(role="assistant", content="", additional_kwargs={"tool_calls": calls})
+    result = ChatMessage(role="tool", content="Ghent", additional_kwargs={"tool_call_id": "c1"})
+    with MemoryBank.open(path) as bank:
+        memory = SecomMemory(scope=ANN, session="now", bank=bank)
+        memory.put(user("Where do I live?"))
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            memory.put_messages([asked, result, bot("In Ghent.")])
+            other.execute("COMMIT")
+        deadline = time.monotonic() + 60
+        while bank.health().unwritten and time.monotonic() < deadline:
+            time.sleep(0.02)
+        request = SecomMemory(scope=ANN, session="now", bank=bank)
+        request.put_messages([user("Why?"), bot("Because.")])
+        memory.put(user("Really?"))
+        said = ["Where do I live?", "", "Ghent", "In Ghent.", "Why?", "Because.", "Really?"]
+        assert texts(SecomMemory(scope=ANN, session="now", bank=bank).get_all()) == said
+
+
+def test_what_a_history_leaves_out_is_not_kept_again_by_a_memory_that_read_the_session_before(bank: MemoryBank) -> None:
+    said = [("user", "It rains."), ("assistant", "Indeed."), ("user", "And now?"), ("assistant", "Still.")]
+    bank.remember(ANN, said, session="rain")
+    memory = SecomMemory(scope=ANN, session="rain", bank=bank)
+    assert len(memory.get_all()) == 4
+    shorter = SecomMemory(scope=ANN, session="rain", bank=bank)
+    shorter.set(shorter.get_all()[2:])
+    memory.put_messages([user("Thanks."), bot("Sure.")])
+    shown = SecomMemory(scope=ANN, session="rain", bank=bank).get_all()
+    assert texts(shown) == ["And now?", "Still.", "Thanks.", "Sure."]
+
+
 def test_a_session_that_others_have_remembered_is_shown_from_its_beginning_in_each_request(bank: MemoryBank) -> None:
     for number in range(3):
         request = SecomMemory(scope=ANN, session="monday", bank=bank)
