@@ -181,7 +181,7 @@ PLANNED: Final = wording(
     (?:j'|on |nous )aimer(?:ais|ait|ions)|(?:je vais|on va|nous allons)(?= \w+(?:er|ir|re)\b)|prévoi[st]|prévoyons
     """,
     anywhere="""
-    希望|打算|计划|(?<![没不料思感理梦幻猜回予構妄連発])想(?![到法起必象像念定过過着知了])
+    希望|打算|计划|(?<![没不料思感理梦幻猜回予構妄連発])想(?![到法起必象像念定过過着知了我说问]|告诉|[跟和对向]你)
     たい(?:です|な|。|$)|つもり|予定
     싶|려고
     """,
@@ -259,7 +259,14 @@ KIN: Final = wording(
     """,
 )
 """Who else a statement may be about."""
-THEIRS: Final = wording("theirs?|he|she|deren|leurs?", anywhere="[他她]|彼ら|그들")
+ACTS: Final = (
+    r"(?: has| had|'s|'d)?(?: just| now| already)? (?:raised|increased|lowered|reduced|cut|moved|changed|postponed"
+    r"|rescheduled|pushed|put|extended|shifted|switched|delayed) (?:the|my|our|us|me|it)\b"
+)
+"""What stands behind somebody who changes what is not theirs: "she moved the appointment to 11"."""
+THEIRS: Final = wording(
+    rf"theirs?|(?:he|she)(?!{ACTS})|deren|leurs?", anywhere="(?<![吉其维排利])[他她](?!.{0,4}把)|彼ら|그들"
+)
 """What is said to be of others that were named before, and not of the speaker."""
 OTHER: Final = wording(
     "another|the other|other \\w+|ander(?:e|es|er|en)|otr[oa]s?|autres?",

@@ -19,7 +19,8 @@ _NO_PLACE: Final = (
 _AS: Final = r"(?: as (?:an? |the )?(?:[a-z-]+ ){0,4}[a-z-]+)?"
 """In what post."""
 _BESIDE: Final = regex(
-    r"\b(?:on (?:the )?(?:weekends?|\w+days|side)|at weekends|part[- ]time|(?:am|an) Wochenenden?|nebenbei|abends)\b",
+    r"\b(?:on (?:the )?(?:weekends?|(?!week)\w+days|side)|at weekends|part[- ]time|(?:am|an) Wochenenden?|nebenbei"
+    r"|abends)\b",
     re.I,
 )
 """Where and when somebody works besides."""

@@ -8,7 +8,7 @@ from typing import Final
 from ..text.han import one_way
 from ..text.patterns import regex
 from ..text.wording import wording
-from .cues import KIN
+from .cues import ACTS, KIN
 
 _AND_I: Final = regex(r" (?:and I|und ich|y yo|et moi)\b", re.I)
 _CALLED: Final = regex(
@@ -44,6 +44,14 @@ _KINDS: Final = wording(
 """Pets and rooms: of two that are of one home each has amounts of its own."""
 _TOPIC: Final = regex(
     r"\W*(?:(?:and|but|und|aber|y|pero|et|mais) )?(?:(?:the|der|die|das|el|la|los|las|les?) |l['’])", re.I
+)
+_ACTS: Final = wording(
+    rf"""
+    {ACTS}
+    (?: hat| haben) (?:die|den|das|mein\w*|unser\w*)
+    (?: nos| me)?(?: ha| han)? \w+(?:ó|ado|ido|aron|ieron) (?:el|la|los|las|mi|nuestr[oa])
+    (?: a| ont| nous a| m'a) \w+é (?:le|la|les|mon|ma|notre)
+    """
 )
 _WORD: Final = regex(r"[^\W\d_]{3,}")
 
@@ -87,7 +95,10 @@ def kinds_in(clause: str) -> frozenset[str]:
 
 
 def topic_of(clause: str) -> str:
-    """The word that a clause begins with behind an article, such as "dog" of "the dog gets food"; empty if none."""
+    """The word that a clause begins with behind an article, such as "dog" of "the dog gets food"; empty if none.
+
+    Nor is there one where it begins with who acts: "the landlord raised the rent" speaks of the rent.
+    """
     article = _TOPIC.match(clause)
     word = _WORD.match(clause, article.end()) if article else None
-    return word[0] if word else ""
+    return word[0] if word and not _ACTS.match(clause, word.end()) else ""

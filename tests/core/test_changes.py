@@ -84,6 +84,18 @@ def marks(bank: MemoryBank, **options: bool) -> dict[str, str | None]:
         ("La reunión es el 4 de octubre.", "La reunión se ha pasado al 11 de octubre.", "changed"),
         ("My savings are 3,300 so far.", "My savings are 10,600 now.", "changed"),
         ("The kitchen costs 8,000 euros.", "The kitchen costs 9,500 euros now.", "changed"),
+        # Who changes it is not whose it is.
+        ("The cat's appointment is on Friday.", "The vet moved the appointment to Monday.", "changed"),
+        ("The flat costs 1,100 euros rent.", "The landlord raised the rent to 1,200 euros.", "changed"),
+        ("Die Wohnung kostet 1.100 Euro Miete.", "Der Vermieter hat die Miete auf 1.200 Euro erhöht.", "changed"),
+        ("El piso cuesta 700 euros de alquiler.", "El casero subió el alquiler a 760 euros.", "changed"),
+        ("I take 20 mg of ramipril.", "She increased the ramipril to 30 mg.", "changed"),
+        ("我的房租是3000元。", "他把房租涨到3500元了。", "changed"),
+        # A guitar is nobody, and who thinks or says something does not wish it.
+        ("我周三上吉他课。", "吉他课改到周五了。", "changed"),
+        ("我的体重是80公斤。", "我想我的体重现在是74公斤了。", "changed"),
+        ("我住在上海。", "我想跟你说我搬到杭州了。", "changed"),
+        ("I work at Siemens.", "I work at Bosch on weekdays now.", "changed"),
         # A post, and a weight, in other words.
         ("I work as a project coordinator at Halden.", "I now work as an operations manager at Brightwell.", "changed"),
         ("I weigh 92 kg.", "I'm down to 86 kg now.", "changed"),
@@ -297,6 +309,7 @@ def test_a_later_statement_says_what_became_of_an_earlier_one(older: str, newer:
         ("I like cooking with garlic.", "I can't smell the garlic any more, is that the cold?"),
         ("The tests run in CI every night.", "The tests don't pass anymore."),
         ("I eat meat.", "She doesn't eat meat any more."),
+        ("我的房租是3000元。", "她的房租涨到3500元了。"),
         ("I pay 350 euros rent.", "My roommate pays 400 euros rent now."),
         # Who parts from somebody ends nothing else that was told of them.
         ("Max gave me a bike for my birthday.", "Max and I broke up."),
