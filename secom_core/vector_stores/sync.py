@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, Final, Literal, TypeVar
 
 from ..conversation import Scope, Turn
@@ -24,7 +25,7 @@ from ..llm.pauses import VECTOR_STORE, check_pause, is_paused, note_answer, note
 from ..processes import ForkLock, interpreter
 from ..protocols import VectorStore
 from ..stores.digests import digest
-from ..stores.rows import ScopeRow
+from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
 from ..text.batches import batches
 from ..vectors import DocumentPlace, VectorDocument
@@ -184,8 +185,7 @@ class VectorStoreSync:
     def _follow_sessions(self, scope: Scope, step: _Step | None, state: ScopeState, row: ScopeRow) -> ScopeRow:
         changed = self._store.sessions(row.id, since=state.row.revision)
         if step is not None and row.id not in self._checked:
-            for session in changed:
-                self._check(session.id)
+            self._check(changed)
             self._checked.add(row.id)
         todo = sorted({*state.left, *(session.id for session in changed)}, reverse=True)
         if step is not None:
@@ -199,16 +199,15 @@ class VectorStoreSync:
                 state.left.discard(session_id)
         return state.row if step is None else row
 
-    def _check(self, session_id: int) -> None:
+    def _check(self, sessions: Sequence[SessionRow]) -> None:
         """Find out what is not there any more, where a store lives in memory or was put back to an older state."""
-        session = self._store.session(session_id)
-        noted = [id_ for id_, arrived in self._ledger.documents(session_id).items() if arrived]
+        noted = {each: [id_ for id_, arrived in self._ledger.documents(each.id).items() if arrived] for each in sessions}
         existing: set[str] = set()
-        for batch in batches(noted, _AT_ONCE):
+        for batch in batches(list(chain.from_iterable(noted.values())), _AT_ONCE):
             existing.update(self._called(self._vector_store.existing, batch))
-        lost = [each for each in noted if each not in existing]
-        if lost and session is not None:
-            self._ledger.mark(session, lost, arrived=False)
+        for session, ids in noted.items():
+            if lost := [each for each in ids if each not in existing]:
+                self._ledger.mark(session, lost, arrived=False)
 
     def _bring(self, scope: Scope, session_id: int, step: _Step | None) -> None:
         since: int | None = None

@@ -620,3 +620,19 @@ def test_a_bank_that_takes_in_citations_scores_what_the_store_finds(dense: Dicti
         assert recall.impression is not None
         assert "passage_dense" in dict(recall.hits[0].signals)
         assert bank.citations.reward(ALICE, recall.query, recall.impression, [1]).kind == "recorded"
+
+
+def test_a_new_process_asks_what_is_there_in_few_calls_however_many_sessions(
+    dense: DictionaryStore, bank: MemoryBank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(40):
+        talk(bank, turns=1, session=f"s{number}")
+    bank.recall(ALICE, "bicycle")
+    calls: list[str] = []
+    monkeypatch.setattr(dense, "called", calls.append)
+    lost = next(iter(dense.documents))
+    del dense.documents[lost]
+    with MemoryBank.open(tmp_path / "memory.db", vector_store=dense) as again:
+        again.recall(ALICE, "bicycle")
+    assert calls.count("held") == 1
+    assert lost in dense.documents
