@@ -201,7 +201,9 @@ class VectorStoreSync:
 
     def _check(self, sessions: Sequence[SessionRow]) -> None:
         """Find out what is not there any more, where a store lives in memory or was put back to an older state."""
-        noted = {each: [id_ for id_, arrived in self._ledger.documents(each.id).items() if arrived] for each in sessions}
+        noted = {
+            each: [id_ for id_, arrived in self._ledger.documents(each.id).items() if arrived] for each in sessions
+        }
         existing: set[str] = set()
         for batch in batches(list(chain.from_iterable(noted.values())), _AT_ONCE):
             existing.update(self._called(self._vector_store.existing, batch))
