@@ -207,25 +207,27 @@ async def test_an_answer_that_a_validator_sends_back_is_not_remembered(bank: Mem
 
 
 async def test_calls_and_results_of_tools_are_redacted_whatever_the_names_in_them_are(tmp_path: Path) -> None:
-    path, given = tmp_path / "memory.db", {"data": "4711", "paid": "with 4711", "card_id": "4711", "at": ["4711"]}
+    path = tmp_path / "memory.db"
+    # No part of an id in hexadecimal digits.
+    given = {"data": "pin4711", "paid": "with pin4711", "card_id": "pin4711", "at": ["pin4711"]}
     picture = BinaryContent(b"\x89PNG\xff\xfe", media_type="image/png")
     said = [
         ModelRequest(parts=[UserPromptPart("Pay.")]),
-        ModelResponse(parts=[ToolCallPart("pay", given, tool_call_id="id-4711")]),
-        ModelRequest(parts=[ToolReturnPart("pay", given, tool_call_id="id-4711")]),
-        ModelRequest(parts=[ToolReturnPart("show", [{"data": "4711"}, picture], tool_call_id="id-4711")]),
+        ModelResponse(parts=[ToolCallPart("pay", given, tool_call_id="id-pin4711")]),
+        ModelRequest(parts=[ToolReturnPart("pay", given, tool_call_id="id-pin4711")]),
+        ModelRequest(parts=[ToolReturnPart("show", [{"data": "pin4711"}, picture], tool_call_id="id-pin4711")]),
         ModelResponse(parts=[TextPart("Paid.")]),
     ]
-    with MemoryBank.open(path, redact=lambda text: text.replace("4711", "[PIN]").replace("iVBOR", "")) as bank:
+    with MemoryBank.open(path, redact=lambda text: text.replace("pin4711", "[PIN]").replace("iVBOR", "")) as bank:
         session = SecomSession(bank, scope=ALICE, session="monday")
         await session.add(said)
         _, call, result, shown, _ = await session.messages()
     masked = {"data": "[PIN]", "paid": "with [PIN]", "card_id": "[PIN]", "at": ["[PIN]"]}
     assert call.parts[0].args == result.parts[0].content == masked
-    assert call.parts[0].tool_call_id == result.parts[0].tool_call_id == "id-4711"
+    assert call.parts[0].tool_call_id == result.parts[0].tool_call_id == "id-pin4711"
     assert shown.parts[0].content[0] == {"data": "[PIN]"}
     assert shown.parts[0].content[1].data == picture.data
-    assert b"4711" not in path.read_bytes().replace(b"id-4711", b"")
+    assert b"pin4711" not in path.read_bytes().replace(b"id-pin4711", b"")
 
 
 async def test_clear_forgets_the_conversation_and_no_other(bank: MemoryBank) -> None:

@@ -306,9 +306,11 @@ def test_the_token_estimate(text: str, tokens: int) -> None:
         "ตอนนี้จ่ายค่าเช่าห้องเดือนละหกพันบาท แต่เจ้าของบ้านจะขึ้นค่าเช่าตั้งแต่เดือนเมษายน",
     ],
 )
-def test_a_budget_holds_in_any_language(text: str) -> None:
-    tokenizer = pytest.importorskip("llama_index.core.utils").get_tokenizer("gpt-4o")
-    assert count_tokens(text) >= 0.8 * len(tokenizer(text))
+def test_a_budget_holds_in_any_language(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    utils = pytest.importorskip("llama_index.core.utils", reason="the model's tokenizer comes with llama-index-core")
+    # It is kept for all, whatever model it is of.
+    monkeypatch.setattr("llama_index.core.global_tokenizer", None)
+    assert count_tokens(text) >= 0.8 * len(utils.get_tokenizer("gpt-4o")(text))
 
 
 READ_TWO_WAYS = [

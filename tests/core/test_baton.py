@@ -6,19 +6,22 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from dense_stores import DictionaryStore
+from embedders import HashingEmbedder
 
 from secom_core import MemoryBank
 from secom_core.llm.flow import Metered, Prompt, run
 from secom_core.processes import FairLock, interpreter
 from secom_core.processes.baton import Baton
 from secom_core.stores.log_syncing import sync_log
-from secom_core.vector_stores.sync import _called
+from secom_core.stores.opening import open_store
+from secom_core.vector_stores.sync import VectorStoreSync
 
 NEVER = 3600.0
 PATIENCE_S = 20.0
@@ -363,9 +366,11 @@ def test_the_disk_is_waited_for_without_it(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.usefixtures("for_ever")
 def test_vector_stores_outside_are_waited_for_without_it() -> None:
     meeting = Meeting()
+    with closing(open_store(":memory:")) as store:
+        sync = VectorStoreSync(store, DictionaryStore(HashingEmbedder()), size=1)
 
-    def search() -> None:
-        with interpreter.held():
-            _called(meeting)
+        def search() -> None:
+            with interpreter.held():
+                sync._called(meeting)
 
-    together(search, search)
+        together(search, search)
