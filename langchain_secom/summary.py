@@ -17,7 +17,7 @@ from pydantic import Field, PrivateAttr, StrictInt, model_validator
 from typing_extensions import Self
 
 from secom_core.bank import MemoryBank
-from secom_core.bank.answers import shared_writer, wait_until_written
+from secom_core.bank.answers import keeper_of, wait_until_written
 from secom_core.context.block import counter_with, shown_with
 from secom_core.conversation import Turn, group_messages
 from secom_core.errors import InvalidInput, StoreError, warn_degraded
@@ -201,7 +201,7 @@ class RecursiveSummaryMemory(SecomMemory):
                 when the next session closes.
         """
         self._settled()
-        wait_until_written(shared_writer(self.bank), self.scope)
+        wait_until_written(keeper_of(self.bank, self.scope), self.scope)
         self.bank.close_session(self.scope, self.session)
         self.session = next_session or uuid.uuid4().hex
         return self.bank.summaries.latest(self.scope)

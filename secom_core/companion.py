@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from .bank import BackgroundWriter, MemoryBank, check_writer, remember_soon
-from .bank.answers import ANSWER_WAITS_S, shared_writer, turns_of_session, wait_until_written
+from .bank.answers import ANSWER_WAITS_S, keeper_of, turns_of_session, wait_until_written
 from .citations.markers import Citations, CitationStream, read_citations
 from .citations.prompt import CITE_INSTRUCTION, CITE_REMINDER
 from .citations.records import Lesson
@@ -165,7 +165,7 @@ class Companion:
         Raises:
             StoreError: the store failed, or was locked for longer than the bank waits; the session goes on.
         """
-        wait_until_written(self._writer or shared_writer(self._bank), self.scope)
+        wait_until_written(keeper_of(self._bank, self.scope, self._writer), self.scope)
         (self._writer or self._bank).close_session(self.scope, self.session)
 
     def _procedure(self, text: str) -> Procedure[Answer]:

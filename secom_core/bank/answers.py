@@ -34,6 +34,19 @@ def shared_writer(bank: MemoryBank) -> BackgroundWriter:
     return _shared.get(id(bank)) or _shared.setdefault(id(bank), BackgroundWriter(bank))
 
 
+def keeper_of(bank: MemoryBank, scope: Scope, writer: BackgroundWriter | None = None) -> BackgroundWriter:
+    """In whose memory messages of a scope wait: another writer of the bank may keep some, and those come first.
+
+    Args:
+        bank: where they will be.
+        scope: whose they are.
+        writer: who keeps them where nobody does yet; the shared one unless given.
+    """
+    own = writer or shared_writer(bank)
+    others = (each for each in list(bank.writers) if isinstance(each, BackgroundWriter) and each.keeps(scope))
+    return own if own.keeps(scope) else next(others, own)
+
+
 @contextmanager
 def waiting_for_a_lock(keeper: BackgroundWriter, scope: Scope, within: float = ANSWER_WAITS_S) -> Iterator[None]:
     """In this block a locked store is waited for so many seconds, and not at all where messages of the scope wait.
@@ -93,7 +106,7 @@ def turns_of_session(
         writer: in whose memory they wait, as for `remember_soon`.
     """
     # What waits is read first: what is written meanwhile is then among the stored ones.
-    batches = [each.messages for each in (writer or shared_writer(bank)).keeps(scope) if each.session == session]
+    batches = [each.messages for each in keeper_of(bank, scope, writer).keeps(scope) if each.session == session]
     waiting = bank.storage.as_kept([message for batch in batches for message in batch])
     turns = bank.turns(scope, session, last=None if last is None else last + len(waiting))
     known = {(each.id, each.role, each.text) for turn in turns for each in turn.messages} if waiting else set()
@@ -124,7 +137,8 @@ def remember_soon(
 
     Args:
         bank: where they are remembered.
-        writer: remembers them where it is given, the bank itself unless given.
+        writer: remembers them where it is given, the bank itself unless given. They wait in its memory, or behind what
+            another writer keeps of the scope.
         scope: whose memory it is.
         messages: the messages.
         session: the session they belong to.
@@ -141,7 +155,7 @@ def remember_soon(
     """
     scope, named = check_scope(scope), [with_id_and_time(bank, message) for message in messages]
     unwritable: StoreUnwritable | None = None
-    keeper = writer or shared_writer(bank)
+    keeper = keeper_of(bank, scope, writer)
     try:
         with waiting_for_a_lock(keeper, scope, within):
             return (writer or bank).remember(scope, named, session=session)

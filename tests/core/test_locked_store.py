@@ -21,6 +21,7 @@ import pytest
 from embedders import HashingEmbedder
 
 from secom_core.bank import BackgroundWriter, MemoryBank, background, remember_soon, unwritten
+from secom_core.bank.answers import turns_of_session
 from secom_core.conversation import Message
 from secom_core.errors import DegradedWarning, InvalidInput, StoreError, StoreLocked
 from secom_core.stores.database import waiting_at_most
@@ -214,6 +215,21 @@ def test_a_finished_answer_waits_a_second_and_is_written_as_soon_as_the_lock_goe
         assert soon_kept(bank, 3) == ["I moved to Ghent.", "I like tea.", "And cake."]
         assert bank.health().ok
         assert remember_soon(bank, None, ANN, said("And milk."), session="s").new == 1
+
+
+def test_what_is_said_waits_behind_what_another_writer_keeps_of_the_scope(place: Path | str) -> None:
+    """As where a web application makes an agent, and so a writer, for each request."""
+    with MemoryBank.open(place) as bank:
+        first, second = BackgroundWriter(bank), BackgroundWriter(bank)
+        bank.remember(ANN, said("I moved to Ghent."), session="s")
+        with locked(place):
+            remember_soon(bank, first, ANN, said("I like tea."), session="s", within=0)
+            remember_soon(bank, second, ANN, said("And cake."), session="s", within=0)
+            remember_soon(bank, None, ANN, said("And milk."), session="s", within=0)
+            assert (first.unwritten, second.unwritten) == (3, 0)
+            shown = [each.text for turn in turns_of_session(bank, ANN, "s") for each in turn.messages]
+            assert shown == ["I moved to Ghent.", "I like tea.", "And cake.", "And milk."]
+        assert soon_kept(bank, 4, seconds=60) == shown
 
 
 def test_what_is_tried_again_and_again_is_logged_once_an_outage(
