@@ -158,9 +158,11 @@ class Together:
 
     def forget(self, scope: Scope) -> None:
         """Hold no words of a scope, as some of them were forgotten; what is left is read again."""
-        for joint in list(self._held.values()):
-            with joint.lock:
-                joint.drop([number for number, (name, _) in joint.scopes.items() if name == scope])
+        for within, joint in list(self._held.items()):
+            # A search that makes the vectors of others holds the lock for as long as that takes.
+            if scope[: len(within)] == within:
+                with joint.lock:
+                    joint.drop([number for number, (name, _) in joint.scopes.items() if name == scope])
 
     def _joint(self, within: Scope, *, retry: bool) -> _Joint:
         with self._lock:

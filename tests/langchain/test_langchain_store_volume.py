@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gc
 import sqlite3
+import threading
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -157,6 +160,31 @@ def test_what_is_deleted_of_many_namespaces_is_held_nowhere(store: SecomStore) -
     gc.collect()
     assert not [each for each in gc.get_objects() if isinstance(each, Message) and each.text == words]
     assert found_by(store, "saffron") == []
+
+
+def test_forgetting_a_conversation_does_not_wait_for_a_search_of_many_namespaces(tmp_path: Path) -> None:
+    """That makes the vectors of all items that lack them, which takes minutes where a server embeds."""
+    asked, goes_on = threading.Event(), threading.Event()
+
+    class Slow(HashingEmbedder):
+        def embed(self, texts: Sequence[str]) -> Any:
+            if len(texts) > 1:
+                asked.set()
+                goes_on.wait(40)
+                goes_on.set()
+            return super().embed(texts)
+
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        SecomStore(bank).batch(two_for_each(USERS))
+        bank.remember(("acme", "ann"), [Message("I like tea.")], session="s")
+    with MemoryBank.open(tmp_path / "m.db", embedder=Slow()) as bank, ThreadPoolExecutor(1) as pool:
+        searching = pool.submit(found_by, SecomStore(bank), "Who has a dog?")
+        assert asked.wait(60)
+        began = time.monotonic()
+        assert bank.forget(("acme", "ann")) == 1
+        assert time.monotonic() - began < 20
+        goes_on.set()
+        assert len(searching.result(60)) == USERS
 
 
 def test_what_has_expired_is_not_found_in_many_namespaces(store: SecomStore, clock: Any) -> None:
