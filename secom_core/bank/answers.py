@@ -43,7 +43,7 @@ def keeper_of(bank: MemoryBank, scope: Scope, writer: BackgroundWriter | None = 
         writer: who keeps them where nobody does yet; the shared one unless given.
     """
     own = writer or shared_writer(bank)
-    others = (each for each in list(bank.writers) if isinstance(each, BackgroundWriter) and each.keeps(scope))
+    others = (each for each in bank.writers if isinstance(each, BackgroundWriter) and each.keeps(scope))
     return own if own.keeps(scope) else next(others, own)
 
 

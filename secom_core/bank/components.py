@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, TypeVar
-from weakref import WeakSet
 
 from ..conversation import Message, Scope, check_scope
 from ..derived.cutting import TAIL
@@ -33,7 +32,7 @@ from .lifetimes import Lifetimes
 from .parts import Parts
 from .portions import no_bar
 from .recalling import Recalling
-from .records import Finding, WriterHealth
+from .records import Finding, Writers
 from .redaction import redacted_text
 from .scope_cache import ScopeCache
 from .spending import Spending
@@ -68,7 +67,7 @@ class Components:
         self._parts, self._store = parts, store
         self.is_local = store.is_sqlite
         """Whether the store is in this process, and no server."""
-        self.writers: WeakSet[WriterHealth] = WeakSet()
+        self.writers = Writers()
         store.make_missing(tables_of_others())
         size = parts.max_scopes or _CACHED
         inside = parts.vector_store is None
@@ -184,7 +183,7 @@ class Components:
             self.scopes.drop(scope)
         self.layers.drop(scope)
         if turn_ids is None and before is None:
-            for writer in list(self.writers):
+            for writer in self.writers:
                 writer.forget(scope, session)
         try:
             return self.forgetting.forget(scope, session, turn_ids, before)
@@ -203,7 +202,7 @@ class Components:
         self.deriving.closing.set()
         with ExitStack() as closing:
             closing.callback(self._store.close)
-            for writer in list(self.writers):
+            for writer in self.writers:
                 closing.callback(writer.end)
 
     def memories(self, scope: Scope, session: str) -> list[Memory]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
+from weakref import WeakSet
 
 from ..conversation import Message, Scope
 from ..llm.flow import Cost
@@ -134,6 +136,16 @@ class WriterHealth(Protocol):
 
     def end(self) -> None:
         """Write what waits in memory, and stop."""
+
+
+class Writers(WeakSet[WriterHealth]):
+    """The background writers of a bank: another thread may add one while somebody goes through them."""
+
+    def __iter__(self) -> Iterator[WriterHealth]:
+        """Those that there are now."""
+        while True:
+            with suppress(RuntimeError):
+                return iter(list(super().__iter__()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,6 +232,15 @@ def test_what_is_said_waits_behind_what_another_writer_keeps_of_the_scope(place:
         assert soon_kept(bank, 4, seconds=60) == shown
 
 
+def test_a_writer_may_be_added_while_somebody_goes_through_all_of_them() -> None:
+    """As by another thread, which makes an agent."""
+    with MemoryBank.open(":memory:") as bank:
+        first = BackgroundWriter(bank)
+        added = [BackgroundWriter(bank) for each in bank.writers if each is first]
+        assert len(added) == 1
+        assert len(bank.writers) == 2
+
+
 def test_what_is_tried_again_and_again_is_logged_once_an_outage(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
