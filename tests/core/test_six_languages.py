@@ -15,6 +15,7 @@ from secom_core.text.attributes import attribute_asked, tells_attribute
 from secom_core.text.intents import subject
 from secom_core.text.six_languages import asked_of_talk
 from secom_core.text.speech import asks, only_asks, stands
+from secom_core.text.terms import term_variants
 
 USER = """Что ты обо мне знаешь?|Что ты про меня помнишь?|Кто я?|Опиши меня|Co o mnie wiesz?
         Co o mnie pamiętasz?|Kim jestem?
@@ -135,6 +136,7 @@ def test_long_words_take_no_time() -> None:
     started = time.monotonic()
     assert not asks("อะไร" * 50_000 + " x")
     assert not any(leads("ക" * length + " പോയി, 1.") for length in range(20, 28))
+    assert term_variants("a" * 250_000, ("english", "turkish"))
     assert time.monotonic() - started < 20
 
 
