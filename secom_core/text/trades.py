@@ -25,11 +25,15 @@ TRADES: Final = "\n".join(
 BEGUN: Final = r"""
     I(?:'ve| have)? (?:just )?(?:resigned|changed jobs|quit (?:my|the|that) (?:\w+ )?(?:job|position|post))
     I(?:'ve| have)? (?:just )?quit(?=\W*$|[.,;!]| and\b| today\b| yesterday\b)
-    I(?:'ll|'m| am)? (?:start|starting|started) (?:work(?:ing)? (?:as|at|for)|as an?|at (?:the )?(?-i:[A-Z])\w+)
+    I(?:'ll|'m| am)? (?:start|starting|started) (?:work(?:ing)? (?:as|at|for)(?! \d)|at (?:the )?(?-i:[A-Z])\w+)
+    I(?:'ll|'m| am)? (?:start|starting|started) as an? (?!joke|beginner|novice|hobby|kid|child|teen)\w+
     (?:ich habe?|(?:gestern|heute|dort) habe? ich) (?:(?:gestern|heute|jetzt|schon|endlich|dort) )?gekündigt
-    (?:ich habe?|habe? ich) (?:(?:gestern|heute|jetzt) )?(?:(?:in|an) (?:der|einer|meiner)|beim?) \w+ gekündigt
+    (?:ich habe?|habe? ich) (?:(?:gestern|heute|jetzt) )?(?:in|an) (?:der|einer|meiner) \w+ gekündigt
+    (?:ich habe?|habe? ich) (?:(?:gestern|heute|jetzt) )?beim? (?!\w*(?:studio|gym|verein|versicher))\w+ gekündigt
     (?:ich habe?|habe? ich) (?:\w+ )?(?:(?:mein|d)en job|(?:meine|die) (?:stelle|arbeit)) (?:\w+ ){0,3}gekündigt
-    (?:ich fange|fange ich)(?:(?! mit )[^,.]){0,40} (?:bei|beim|als|in der|an der)(?:(?! mit )[^,.]){1,40} an
+    (?:ich fange|fange ich)(?:(?! mit )[^,.]){0,40} als (?!erst|nächst|letzt)(?:(?! mit )[^,.]){1,40} an
+    (?:ich fange|fange ich)(?: \w+){0,4} (?:in|an) der (?!küche|garage|ecke|mitte|wand|tür|seite)\w+(?: \w+){0,3} an
+    (?:ich fange|fange ich)(?: \w+){0,4} bei (?:der )?(?!null|punkt|kapitel|seite|tür)(?-i:[A-ZÄÖÜ])[^,.]{1,40} an
     (?:ich beginne|beginne ich)(?: [^,.]{1,40})? als (?!erst|nächst)\w+
     (?:he renunciado|renuncié)(?! al? (?!trabajo|mi (?:puesto|trabajo)))|(?:he dejado|dejé) (?:el|mi) trabajo
     (?:empiezo|empecé|he empezado) (?:a trabajar|como)|j'ai (?:\w+ )?démissionné

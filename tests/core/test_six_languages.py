@@ -113,6 +113,7 @@ BEGUN = """On Monday I start as a cook at Lotus.|I've just quit my job.|Ich habe
 NO_JOB = """I quit the yoga class.|I start at nine on Mondays.|I'm starting for the airport at six.
     Die Garage habe ich gekündigt.|Ich habe Netflix gekündigt.|Ich fange morgen mit dem Joggen an.
     Ha renunciado la ministra.
+    Ich fange bei Null an.|Ich fange als Erstes bei den Fenstern an.|I started as a beginner in chess.
     Empiezo en enero con el gimnasio.|Je commence à courir.|Comincio in ritardo.|Começo em maio a dieta.
     他的同事辞职了。"""
 
@@ -121,6 +122,19 @@ def test_a_job_that_is_left_or_begun_stands_and_other_ends_and_beginnings_do_not
     begun, others = listed(BEGUN), listed(NO_JOB)
     assert [each for each in begun if stands(each) != "fact" or not tells_attribute(each, "job")] == []
     assert [each for each in others if stands(each) or tells_attribute(each, "job")] == []
+
+
+OTHERS = """Он переехал в Казань.|Сосед уволился.|Вегетарианский ресторан закрыт.|مطعم نباتي قريب من هنا.
+    रवि को नौकरी मिल गई।|हाथी जंगल में रहते हैं।|वह मांस नहीं खाता।|यह शाकाहारी होटल है।
+    เขาย้ายไปกรุงเทพ|นายกลาออกแล้ว|หมาของเพื่อนไม่กินข้าว|ร้านมังสวิรัติ|ช่วยย้ายมาไว้ตรงนี้หน่อย"""
+ONES_OWN = """Переехала в Казань.|Вчера я всё же уволился.|Я вегетарианка.|أنا نباتي.|हमें नौकरी मिल गई।|नौकरी छोड़ दी।
+    हम मुंबई में रहते हैं।|मैं शाकाहारी हूँ।|ย้ายไปอยู่ภูเก็ตแล้ว|เดือนที่แล้วฉันลาออก|ตอนนี้ทำงานที่ธนาคาร|ไม่กินเผ็ดค่ะ
+    ฉันกับสามีย้ายมาตรัง|ดิฉันไม่ดื่มกาแฟ|พี่สาวลาออกแล้ว"""
+
+
+def test_what_strangers_do_is_not_said_of_oneself() -> None:
+    assert {each: stands(each) for each in listed(OTHERS)} == dict.fromkeys(listed(OTHERS), "")
+    assert [each for each in listed(ONES_OWN) if stands(each) not in ("fact", "preference")] == []
 
 
 def test_a_question_of_thai_is_one_without_a_mark() -> None:
