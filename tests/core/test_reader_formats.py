@@ -964,6 +964,8 @@ def test_columns_with_humps_in_their_names_are_known(tmp_path: Path) -> None:
         ("Uhrzeit;Datum;Absender;Inhalt", "14:05;03.05.2024;Jörg;Grüße; bis später"),
         ("Date;Heure;Auteur;Message", "03/05/2024;14:05;Jörg;Grüße; bis später"),
         ("Fecha;Hora;Remitente;Mensaje", "03/05/2024;14:05;Jörg;Grüße; bis später"),
+        ("Data;Hora;Remetente;Mensagem", "03/05/2024;14:05;Jörg;Grüße; bis später"),
+        ("Data;Ora;Mittente;Testo", "03/05/2024;14:05;Jörg;Grüße; bis später"),
         ("Zeitpunkt;Absender;Nachricht", "3. Mai 2024 um 14:05 Uhr;Jörg;Grüße; bis später"),
     ],
 )

@@ -28,7 +28,7 @@ _GUESSES: Final = {
     "role": "role rolle rôle rol",
     "at": "at timestamp ts datetime date_time time date created_at sent_at created sent message_date created_date "
     "zeitstempel zeitpunkt datum_uhrzeit horodatage fecha_hora data_hora data_ora 发送时间 日時 "
-    "uhrzeit zeit heure hora 时间 時間 時刻 datum fecha 日期 日付",
+    "uhrzeit zeit heure hora ora 时间 時間 時刻 datum fecha 日期 日付",
     "session": "session session_id conversation conversation_id dialogue_id thread thread_id chat chat_id channel "
     "chat_session message_tree_id unterhaltung konversation kanal conversación conversa conversazione 会话 会話",
     "id": "id message_id uuid msg_id",
@@ -37,9 +37,11 @@ _GUESSES: Final = {
 
 Words that would mean something else in another of these languages, such as ``data``, are left out.
 """
-_CLOCKS: Final = "time uhrzeit zeit heure hora 时间 時間 時刻"
+_CLOCKS: Final = "time uhrzeit zeit heure hora ora 时间 時間 時刻"
 _DAYS: Final = "date datum fecha 日期 日付"
 """What columns are called that hold the two parts of a time."""
+_DAYS_OF: Final = {"hora": "data", "ora": "data"}
+"""What the column of days is called beside a time of day in Portuguese and Italian, and nowhere else."""
 _ROLES: Final = {**ROLES, "prompter": "user"}
 """The role that each name stands for; OpenAssistant's users are prompters."""
 _OF_TELEPHONES: Final = ("Type", "Attachment")
@@ -160,7 +162,8 @@ def _columns(names: Sequence[Any], reading: Reading) -> dict[str, str]:
         guess = next((known[each] for each in guesses.split() if each in known), None)
         if guess is not None and what not in found and guess not in found.values():
             found[what] = guess
-    day, clock = (next((known[each] for each in names.split() if each in known), None) for names in (_DAYS, _CLOCKS))
+    day, clock = (next((each for each in names.split() if each in known), None) for names in (_DAYS, _CLOCKS))
+    day, clock = known.get(day or _DAYS_OF.get(clock or "", "")), known.get(clock or "")
     if day and clock and "at" not in reading.columns and found.get("at") in (day, clock):
         found |= {"at": day, "clock": clock}
     if "text" in found:
