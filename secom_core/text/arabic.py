@@ -20,13 +20,20 @@ _FEMININE: Final = "\u0629"
 _BEFORE_ENDINGS: Final = "\u062a"
 _JOINED: Final = "\u0648\u0641\u0628\u0643\u0644"
 """Letters that are written together with the word behind them: and, so, in, as, for."""
-_LEAST: Final = 3  # letters of a word behind such a letter
+_TAKEN_OFF: Final = "\u0648\u0628\u0643\u0644"
+"""Those with which a word of a question may begin: "so" begins none, and an idea is no ball."""
+_I_HAVE: Final = frozenset({"\u0644\u062f\u064a", "\u0644\u062f\u0649", "\u0644\u062f\u064a\u0646\u0627"})
+"""What stands in any text, and seems to be left of "my country" and "my son"."""
+_LEAST: Final = 3
+"""Letters of a word with which such a letter is joined: of shorter ones it makes others, "only" of a cat."""
 
 
 def with_joined(word: str) -> tuple[str, ...]:
     """A word of a question in small letters, and the same with and without what is written together with it."""
-    bare = word[1:] if word[:1] in _JOINED and len(word) > _LEAST else word
-    return tuple(dict.fromkeys((word, bare, *(letter + bare for letter in _JOINED))))
+    if len(word) < _LEAST:
+        return (word,)
+    bare = word[1:] if word[0] in _TAKEN_OFF and len(word) > _LEAST and word[1:] not in _I_HAVE else word
+    return tuple(dict.fromkeys((word, bare, *(letter + word for letter in _JOINED))))
 
 
 def arabic_stem(word: str, stem: Callable[[str], str]) -> str:

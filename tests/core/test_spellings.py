@@ -65,6 +65,13 @@ def test_either_form_of_a_word_finds_the_other(language: str, forms: str) -> Non
         assert not set(terms(told, language=language)).isdisjoint(variants), (asked, told)
 
 
+@pytest.mark.parametrize("words", ["قط فقط", "رد ورد", "نت بنت", "فكرة كرة", "بلدي لدي", "ولدي لدينا"])
+def test_an_arabic_word_that_only_seems_to_hold_another_does_not_find_it(words: str) -> None:
+    asked, other = words.split()
+    [found] = term_variants(asked, ("english", "arabic"))
+    assert not set(terms(other)) & set(found)
+
+
 def test_a_word_without_such_forms_is_looked_for_as_it_is() -> None:
     assert term_variants("стол", ["english"]) == [("стол",)]
     assert term_variants("kira", ["english"]) == [("kira",)]
