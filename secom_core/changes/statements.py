@@ -60,7 +60,7 @@ _CLAUSE: Final = regex(
 _MINE: Final = wording(
     r"""
     I|we|my|our|I'm|we're|ich|wir|mein\w*|unser\w*|yo|mi|mis|nuestr\w*|me|nos
-    \w{2,}(?:amos|emos|imos)|tengo|soy|estoy|vivo|pago|trabajo|cobro|gano|voy|hago|he
+    \w{2,}(?:amos|emos|imos)|tengo|soy|estoy|vivo|pago|trabajo|cobro|gano|voy|hago|he(?= \w+(?:[aií]do|cho|to)\b)
     je|[jm]'\w+|mon|ma|notre|nous
     """,
     anywhere="我|私|僕|俺|저는|나는|나 |제 |내 ",

@@ -145,6 +145,8 @@ def test_the_same_ways_of_other_things(older: str, newer: str) -> None:
     ("older", "newer"),
     [
         ("Their team has 20 people in Shenzhen.", "Our team has 8 people now."),
+        ("My rent is 800 euros.", "He pays 900 euros rent now."),
+        ("My rent is 800 euros.", "My brother moved to Berlin, he pays 900 euros rent now."),
         ("我大学同学在深圳做应用，他们团队有20个人。", "又招了两位工程师，现在团队8个人了。"),
     ],
 )
@@ -154,4 +156,5 @@ def test_what_others_have_is_not_followed_by_what_one_has(older: str, newer: str
 
 def test_what_others_have_is_followed_by_what_they_have_later() -> None:
     assert kinds("Their team has 20 people in Shenzhen.", "Their team has 25 people now.") == ["changed"]
+    assert kinds("Peso 80 kilos.", "Ahora he bajado a 75 kilos.") == ["changed"]
     assert kinds("Their monthly fee is 30 euros.", "The monthly fee is 35 euros now.") == ["changed"]
