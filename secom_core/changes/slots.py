@@ -24,8 +24,11 @@ _BESIDE: Final = regex(
     re.I,
 )
 """Where and when somebody works besides."""
-_ON_SCALES: Final = r"(?= ?(?:kg|[Kk]ilos?|kilograms?)\b(?:\W*$|,| (?:now|again|today|at the moment|heute|hoy)))"
-"""Behind a weight that is told of nothing else."""
+_ON_SCALES: Final = (
+    r"(?= ?(?:kg|[Kk]ilos?|kilograms?)\b(?:\W*$|,| (?:now|again|today|at the moment|heute|hoy)"
+    r"(?! (?:on|for|in|with|per|beim?|im|auf|mit|en|con)\b)))"
+)
+"""Behind a weight that is told of nothing else, such as what is lifted on a bench."""
 _HAN, _KATAKANA, _HANGUL = "[\u4e00-\u9fff]", "[\u30a1-\u30fa\u30fc]", "[\uac00-\ud7a3]"
 _DONE = "(?:まし)?(?:た(?![いらり])|て(?:い|る|き))"
 SLOT: Final = "slot:"
