@@ -121,7 +121,7 @@ def _from_dict(given: Mapping[str, Any], place: int, zone: tzinfo) -> Message:
 def _unwrapped(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """A message as LangChain stores it (``messages_to_dict``), with its kind as its role; any other as it is."""
     kind, data = item.get("type"), item.get("data")
-    if not isinstance(kind, str) or not isinstance(data, Mapping):
+    if not isinstance(kind, str) or not isinstance(data, Mapping) or {"role", "content", "text"} & item.keys():
         return item
     role = data.get("role") if kind == "chat" else kind.removesuffix("MessageChunk")
     return {**data, "role": role} if isinstance(role, str) and (kind == "chat" or role.lower() in ROLES) else item

@@ -753,6 +753,19 @@ def test_a_chat_store_of_llamaindex_is_a_session_for_each_key(tmp_path: Path) ->
     }
 
 
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"messages": [{"role": "user", "content": "Hi"}], "store": {"name": "Corner Shop"}},
+        {"messages": [{"role": "user", "content": "Hi"}], "store": {}},
+        {"role": "user", "content": "Hi", "store": {"name": "Corner Shop"}},
+        {"role": "user", "content": "Hi", "type": "human", "data": {"page": 3}},
+    ],
+)
+def test_what_else_is_called_as_frameworks_call_it_is_no_matter(tmp_path: Path, record: dict[str, object]) -> None:
+    assert of(tmp_path, "chat.json", json.dumps(record)) == {"chat": [("user", None, "", "Hi")]}
+
+
 @pytest.mark.parametrize("form", ["lines", "list", "session"])
 def test_items_of_the_responses_api_that_are_no_messages_are_left_out_and_counted(tmp_path: Path, form: str) -> None:
     lines = "\n".join(map(json.dumps, RESPONSES))

@@ -167,9 +167,10 @@ def _whole(file: File, reading: Reading) -> Sequence[Any]:
     except (json.JSONDecodeError, RecursionError) as error:
         reading.bad(InvalidInput(f"not JSON: {error}{_cut(text, error)}"))
         return _before_damage(text)
-    if isinstance(whole, Mapping) and isinstance(whole.get("store"), Mapping):
+    store = whole.get("store") if isinstance(whole, Mapping) and not {"role", "messages"} & whole.keys() else None
+    if isinstance(store, Mapping) and all(isinstance(each, list) for each in store.values()):
         # What LlamaIndex's SimpleChatStore persists.
-        return [{"session": key, "messages": messages} for key, messages in whole["store"].items()]
+        return [{"session": key, "messages": messages} for key, messages in store.items()]
     return whole if isinstance(whole, list) else [whole]
 
 
