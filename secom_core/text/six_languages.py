@@ -140,6 +140,11 @@ def has_asking_word(text: str) -> bool:
     return _ASKED_WITH.search(text) is not None
 
 
+_TURKISH_DO: Final = (
+    r"(?:(?:yaz|kullan|konuş)(?:ın|ma|mayın)?|(?:cevap ver|öner)(?:in|me|meyin)?|(?:cevapla|yanıtla)(?:yın|ma|mayın)?)"
+    r"(?=\W*$|[^\w\s]| (?:lütfen|ve)\b)"
+)
+"""What is to be done, at the end of its clause: before a verb, the first of them is the summer."""
 INSTRUCTION: Final = (
     signs(
         """всегда|впредь|отныне|каждый раз|с этого момента|больше не|никогда не|отвечай|пиши|смайл|эмодзи|называй|зови
@@ -149,24 +154,22 @@ INSTRUCTION: Final = (
         |उत्तर|बुला|ต่อไป|จากนี้|ทุกครั้ง|เสมอ|ตอบ|โมจิ|เรียก"""
     ),
     wording(
-        r"""
-        (?:всегда|впредь|отныне|каждый раз|с этого момента|больше не) .{0,30}(?:отвечай|пиши|используй)(?:те)?
+        rf"""
+        (?:всегда|впредь|отныне|каждый раз|с этого момента|больше не) .{{0,30}}(?:отвечай|пиши|используй)(?:те)?
         никогда не (?:отвечай|пиши|используй|говори|предлагай|спрашивай)(?:те)?
-        (?:всегда|впредь|отныне|с этого момента|больше не) .{0,30}(?:говори|предлагай|спрашивай)(?:те)?
-        (?:отвечай|пиши)(?:те)? .{0,20}(?:всегда|коротко|кратко|короче)
-        не (?:используй|ставь)(?:те)? .{0,15}(?:смайл|эмодзи)\w*
+        (?:всегда|впредь|отныне|с этого момента|больше не) .{{0,30}}(?:говори|предлагай|спрашивай)(?:те)?
+        (?:отвечай|пиши)(?:те)? .{{0,20}}(?:всегда|коротко|кратко|короче)
+        не (?:используй|ставь)(?:те)? .{{0,15}}(?:смайл|эмодзи)\w*
         (?:называй|зови)(?:те)? меня|обращайся (?:ко мне|на)
-        (?:zawsze|od teraz|nigdy|na przyszłość) .{0,30}(?:odpowiadaj|pisz|używaj|mów|zwracaj|polecaj)
-        (?:odpowiadaj|pisz) .{0,20}(?:zawsze|krótko|zwięźle)|nie używaj .{0,15}emo\w+
+        (?:zawsze|od teraz|nigdy|na przyszłość) .{{0,30}}(?:odpowiadaj|pisz|używaj|mów|zwracaj|polecaj)
+        (?:odpowiadaj|pisz) .{{0,20}}(?:zawsze|krótko|zwięźle)|nie używaj .{{0,15}}emo\w+
         (?:mów (?:mi|do mnie)|nazywaj mnie)
-        (?:her zaman|bundan sonra|bundan böyle|artık|asla|daima) .{0,40}(?:yaz|kullan|konuş)(?:ın|ma|mayın)?
-        (?:her zaman|bundan sonra|bundan böyle|artık|asla|daima) .{0,40}(?:cevap ver|öner)(?:in|me|meyin)?
-        (?:her zaman|bundan sonra|bundan böyle|artık|asla|daima) .{0,40}(?:cevapla|yanıtla)(?:yın|ma|mayın)?
+        (?:her zaman|bundan sonra|bundan böyle|artık|asla|daima) .{{0,40}}{_TURKISH_DO}
         (?:kısa|özlü) (?:ve öz )?(?:cevap|yanıt) ver(?:in|ir misin)?|emoji kullanma(?:yın)?
         bana \w+ (?:de|diye hitap et)
-        (?:أجب|اجب|أجيبي|رد|اكتب|جاوب) .{0,20}(?:دائما|دائماً|باختصار|بإيجاز)
-        (?:دائما|دائماً|من (?:الآن|الان)(?: فصاعدا)?) .{0,20}(?:أجب|اجب|اكتب|استخدم|رد|جاوب)
-        لا تستخدم(?:ي)? .{0,15}(?:الرموز|إيموجي|الإيموجي|ايموجي)|ناد(?:ني|يني)
+        (?:أجب|اجب|أجيبي|رد|اكتب|جاوب) .{{0,20}}(?:دائما|دائماً|باختصار|بإيجاز)
+        (?:دائما|دائماً|من (?:الآن|الان)(?: فصاعدا)?) .{{0,20}}(?:أجب|اجب|اكتب|استخدم|رد|جاوب)
+        لا تستخدم(?:ي)? .{{0,15}}(?:الرموز|إيموجي|الإيموجي|ايموجي)|ناد(?:ني|يني)
         """,
         anywhere=rf"""
         (?:हमेशा|अब से|आगे से|कभी).{{0,40}}(?:देना|दो|दें|दीजिए|लिखना|लिखो|लिखें|लगाना|बोलना|बुलाना)(?= |[।.,!]|$)
@@ -196,7 +199,8 @@ _VEGAN: Final = {"ru": r"(?:веган|вегетариан)\w*", "ar": "نبا�
 _NO_FOOD: Final = r"""
     я (?:больше )?не (?:ем|пью|переношу)
     uczulon\w+|jestem we(?:gan|getarian)\w+|nie (?:jem|piję|znoszę)
-    veganım|vejetaryenim|\w+ (?:yemem|yemiyorum|içmem|içmiyorum|yiyemem|yiyemiyorum)
+    veganım|vejetaryenim
+    \w+ (?:yemem|yemiyorum|içmem|içmiyorum|yiyemem|yiyemiyorum)(?! (?:lazım|gerek|için|şart|mümkün))
     لا (?:آكل|أكل|اكل|أشرب|اشرب)
 """
 _NO_FOOD_ANYWHERE: Final = r"""
@@ -296,7 +300,7 @@ FACT: Final = (
         {_NAME}
         {_HOME}
         {_JOB}
-        мне \d+ (?:лет|года?)|(?:мой|моего|моему) (?:муж|сын|пап|от|брат|п[её]с|кот)\w*
+        мне \d+ (?:лет|года?)(?! назад)|(?:мой|моего|моему) (?:муж|сын|пап|от|брат|п[её]с|кот)\w*
         (?:моя|моей|мою) (?:жен|доч|мам|мат|сестр|соба|кош)\w*
         мо(?:й|его) (?:день|дня) рождения|у меня (?:есть )?(?:\w+ )?(?:дети|детей|сын|дочь|сестра|брат|собака|кошка)
         mam \d+ lat\w*|(?:mój|mojego) (?:mąż|męż|syn|tat|brat|pies|ps[ae]|kot|oj)\w*

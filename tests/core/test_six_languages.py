@@ -85,7 +85,8 @@ def test_what_is_asked_and_told_of_oneself(attribute: str) -> None:
 STANDING = {
     "instruction": """Пожалуйста, всегда отвечай коротко.|Не используй смайлики.|Называй меня Олей.
         Zawsze odpowiadaj krótko.
-        Mów mi Ewa.|Bundan sonra her zaman kısa cevap ver.|Emoji kullanma.|أجب دائما باختصار.|نادني ليلى.
+        Mów mi Ewa.|Bundan sonra her zaman kısa cevap ver.|Emoji kullanma.|Artık kısa yaz ve soru sorma.
+        أجب دائما باختصار.|نادني ليلى.
         अब से हमेशा छोटे जवाब देना।|ต่อไปนี้ช่วยตอบสั้นๆ เสมอ|เรียกฉันว่ามะลิ""",
     "preference": """У меня аллергия на арахис.|Я не ем мясо.|Nie lubię grzybów.|Sütü sevmiyorum.
         أنا نباتية.|मुझे चाय पसंद है।
@@ -93,7 +94,8 @@ STANDING = {
     "fact": """Моя сестра живёт в Самаре.|Mój pies Bruno zachorował.|Köpeğim hastalandı.
         أختي تعيش في القاهرة.|मेरी बहन शिक्षिका है।
         พี่สาวของฉันเป็นครู|หมาของฉันป่วย ทำยังไงดีคะ""",
-    "": """La alergia al polen es común.|O médico perguntou sobre alergias.|Расскажи про аллергию у кошек.
+    "": """Artık yaz geldi.|Çok su içmem gerekiyor.|Мне 3 года назад сказали.
+        La alergia al polen es común.|O médico perguntou sobre alergias.|Расскажи про аллергию у кошек.
         Alergia to choroba cywilizacyjna.|एलर्जी एक आम बीमारी है।|ทีมไทยแพ้เวียดนาม
         Где живёт моя сестра?|Gdzie mieszka moja siostra?|Ablam nerede oturuyor?|أين تعيش أختي؟
         मेरी बहन कहाँ रहती है?
