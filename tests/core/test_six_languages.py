@@ -95,6 +95,7 @@ STANDING = {
         أختي تعيش في القاهرة.|मेरी बहन शिक्षिका है।
         พี่สาวของฉันเป็นครู|หมาของฉันป่วย ทำยังไงดีคะ""",
     "": """Artık yaz geldi.|Çok su içmem gerekiyor.|Мне 3 года назад сказали.
+        У меня вопрос про аллергию.|Mam pytanie o alergię.|عندي سؤال عن حساسية السمك.|मुझे एलर्जी के बारे में बताओ।
         La alergia al polen es común.|O médico perguntou sobre alergias.|Расскажи про аллергию у кошек.
         Alergia to choroba cywilizacyjna.|एलर्जी एक आम बीमारी है।|ทีมไทยแพ้เวียดนาม
         Где живёт моя сестра?|Gdzie mieszka moja siostra?|Ablam nerede oturuyor?|أين تعيش أختي؟
