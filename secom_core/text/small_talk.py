@@ -6,6 +6,7 @@ In English, German, Spanish, French, Italian, Portuguese, Chinese, Japanese and 
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from .patterns import regex
@@ -74,8 +75,25 @@ _NOTHING: Final = regex(
     rf"(?:(?:{_UNITS}|{_listed(_BESIDE)})(?![^\W\d_](?<![\u3040-\uffff]))[\W_]*)*",
     re.I,
 )
+_WORD: Final = r"[^\W\d_]+(?:['’][^\W\d_]+)*"
+_FIRST_WORD: Final = regex(rf"[\W_]*({_WORD})")
+_HEAD: Final = 3
 _GREETED: Final = regex(rf"(?:.*\W)?(?:{_listed(_GREETINGS)})\W*", re.I | re.S)
 _SUM: Final = regex(r"[\d\s.,()]*\d\s*(?:[+*×÷^=]|\s[-/]\s)[\d\s.,()+*×÷^=/-]*[=?？\s]*")
+
+
+@cache
+def _heads() -> frozenset[str]:
+    """How the words of such messages begin."""
+    words = re.findall(_WORD, f"{_SAID} {_BESIDE} {_GREETINGS}".casefold())
+    return frozenset(word[:_HEAD] for word in words)
+
+
+def _begins(query: str) -> bool:
+    """Whether a message begins as such ones do: what else they hold takes long to compile, and few are of this kind."""
+    found = _FIRST_WORD.match(query)
+    word = found[1].casefold().replace("’", "'") if found is not None else ""
+    return any(word[:length] in _heads() for length in range(1, _HEAD + 1))
 
 
 def asks_nothing(query: str) -> bool:
@@ -84,5 +102,6 @@ def asks_nothing(query: str) -> bool:
         return False
     if _SUM.fullmatch(query) is not None:
         return True
-    asks = query.rstrip().endswith(("?", "？"))
-    return _NOTHING.fullmatch(query) is not None and (not asks or _GREETED.fullmatch(query) is not None)
+    if query.rstrip().endswith(("?", "？")) and _GREETED.fullmatch(query) is None:
+        return False
+    return _begins(query) and _NOTHING.fullmatch(query) is not None
