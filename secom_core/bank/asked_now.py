@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from itertools import takewhile
@@ -22,6 +22,7 @@ _LATEST: Final = 8
 """How many turns at the end of a session may be one question that was asked again and again."""
 
 
+@waiting_at_most(ANSWER_WAITS_S)
 def recalled(
     bank: MemoryBank,
     scope: Sequence[str],
@@ -44,18 +45,6 @@ def recalled(
         exclude: ids of turns that are left out too.
         options: of the recall.
     """
-    with waiting_at_most(ANSWER_WAITS_S):
-        return _recalled(bank, scope, query, asked, exclude, options)
-
-
-def _recalled(
-    bank: MemoryBank,
-    scope: Sequence[str],
-    query: str,
-    asked: Iterable[str],
-    exclude: Collection[str],
-    options: Mapping[str, Any],
-) -> Recall:
     recall = bank.recall(scope, query, exclude=exclude, **options)
     questions = {way for each in (query, *asked) if only_asks(each) for way in _ways_stored(bank, each)}
     if not questions:

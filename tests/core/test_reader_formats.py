@@ -996,6 +996,13 @@ def test_which_columns_are_not_read_is_said(tmp_path: Path) -> None:
     assert any(hint in each for each in said)
 
 
+def test_a_column_with_the_time_of_day_is_said_to_be_read(tmp_path: Path) -> None:
+    said: list[str] = []
+    of(tmp_path, "t.csv", "Datum;Uhrzeit;Absender;Nachricht\n03.05.2024;14:05;Ann;Hallo\n", note=said.append)
+    hint = "text=Nachricht, speaker=Absender, at=Datum with the time of day in Uhrzeit; say otherwise with --columns"
+    assert any(hint in each for each in said)
+
+
 def test_columns_are_guessed_and_that_is_said_or_named(tmp_path: Path) -> None:
     said: list[str] = []
     text = (

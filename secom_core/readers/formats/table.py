@@ -170,6 +170,7 @@ def _columns(names: Sequence[Any], reading: Reading) -> dict[str, str]:
         if found != reading.columns:
             told = ", ".join(f"{what}={name}" for what, name in found.items() if what != "clock")
             read = {*found.values(), *_OF_TELEPHONES}
+            told += f" with the time of day in {found['clock']}" if "clock" in found else ""
             left = ", ".join([shorten(name) for name in names if name and name not in read][:20])
             besides = f", and these are not read: {left}" if left else ""
             reading.once(f"its columns are read as {told}{besides}; say otherwise with --columns")
