@@ -22,7 +22,7 @@ from secom_core.testing import ScriptedEmbedder
 from secom_core.text.terms import count_tokens
 
 ANN = ("acme", "ann")
-PIN, SECOND_PIN = "4711", "4712"
+PIN, SECOND_PIN = "4711K", "4712K"
 KEY = "a passphrase 5a5a"
 SERIALIZERS: dict[str, Any] = {"json": JsonSerializer(), "pickle": JsonPickleSerializer()}
 

@@ -623,9 +623,11 @@ def test_an_exchange_that_is_answered_and_forgotten_is_shown_to_no_engine_that_r
     bank: MemoryBank,
 ) -> None:
     memory = memory_of(bank)
-    memory.put_messages([ChatMessage(role="system", content="Be kind."), user("My PIN is 4711."), bot("I note 4711.")])
+    memory.put_messages(
+        [ChatMessage(role="system", content="Be kind."), user("My PIN is 4711K."), bot("I note 4711K.")]
+    )
     bank.forget(ANN, session="now")
-    assert "4711" not in str(memory.get(input="Hello"))
+    assert "4711K" not in str(memory.get(input="Hello"))
     assert [message.content for message in memory.get_all()] == ["Be kind."]
 
 
@@ -643,11 +645,11 @@ def test_what_is_being_answered_stays_until_the_next_question(bank: MemoryBank) 
 @pytest.mark.parametrize("what", [{}, {"session": "now"}], ids=["all", "the session"])
 def test_the_answer_to_what_is_forgotten_meanwhile_is_forgotten_too(bank: MemoryBank, what: Any) -> None:
     memory = memory_of(bank)
-    memory.put_messages([user("My sister plays the cello."), bot("Oh!"), user("My PIN is 4711.")])
+    memory.put_messages([user("My sister plays the cello."), bot("Oh!"), user("My PIN is 4711K.")])
     memory.get()
     bank.forget(ANN, **what)
-    memory.put_messages([bot("I note the PIN 4711."), bot("Anything else?")])
-    assert "4711" not in str(bank.turns(ANN))
+    memory.put_messages([bot("I note the PIN 4711K."), bot("Anything else?")])
+    assert "4711K" not in str(bank.turns(ANN))
     memory.put(user("Hello"))
     memory.put(bot("Hi"))
     memory.get()

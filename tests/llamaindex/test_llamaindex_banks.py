@@ -154,7 +154,7 @@ def test_a_bank_is_known_from_open_on_under_an_id_of_its_own(tmp_path: Path) -> 
 
 
 def masked(text: str) -> str:
-    return text.replace("4711", "[PIN]")
+    return text.replace("4711K", "[PIN]")
 
 
 @pytest.mark.parametrize("bare_first", [True, False])

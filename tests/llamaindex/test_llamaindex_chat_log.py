@@ -373,11 +373,11 @@ def test_what_an_agent_says_beside_its_calls_stays_and_goes_with_the_answer_what
 
 
 def test_a_history_given_again_to_a_bank_that_redacts_is_known() -> None:
-    with MemoryBank.open(redact=lambda text: text.replace("4711", "[PIN]")) as bank:
-        memory_of(bank).set([user("My PIN is 4711."), bot("Noted.")])
+    with MemoryBank.open(redact=lambda text: text.replace("4711K", "[PIN]")) as bank:
+        memory_of(bank).set([user("My PIN is 4711K."), bot("Noted.")])
         turns, epoch = bank.turns(ANN, "now"), bank.storage.epoch(ANN)
-        memory_of(bank).set([user("My PIN is 4711."), bot("Noted."), user("Bye.")])
-        memory_of(bank).set([user("My PIN is 4711."), bot("Noted."), user("Bye.")])
+        memory_of(bank).set([user("My PIN is 4711K."), bot("Noted."), user("Bye.")])
+        memory_of(bank).set([user("My PIN is 4711K."), bot("Noted."), user("Bye.")])
         assert said(bank) == [["My PIN is [PIN].", "Noted."], ["Bye."]]
         assert (bank.turns(ANN, "now")[:1], bank.storage.epoch(ANN)) == (turns, epoch)
 
@@ -524,26 +524,26 @@ def test_what_json_cannot_hold_in_a_block_costs_no_message(bank: MemoryBank, rem
 
 def test_redaction_holds_in_the_chat_and_in_what_is_saved(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
-    with MemoryBank.open(path, redact=lambda text: text.replace("4711", "[PIN]")) as bank:
+    with MemoryBank.open(path, redact=lambda text: text.replace("4711K", "[PIN]")) as bank:
         memory = memory_of(bank)
-        memory.put(ChatMessage(role="system", content="The PIN is 4711."))
-        assert "4711" not in memory.to_json(), "it waits for the session to begin"
+        memory.put(ChatMessage(role="system", content="The PIN is 4711K."))
+        assert "4711K" not in memory.to_json(), "it waits for the session to begin"
         result = ChatMessage(
-            role="tool", content="4711", additional_kwargs={"tool_call_id": "id-4711", "raw": {"pin": "4711"}}
+            role="tool", content="4711K", additional_kwargs={"tool_call_id": "id-4711K", "raw": {"pin": "4711K"}}
         )
-        memory.put_messages([user("My PIN is 4711."), result, bot("I know 4711.")])
+        memory.put_messages([user("My PIN is 4711K."), result, bot("I know 4711K.")])
         resumed = memory_of(bank).get_all()
     assert texts(resumed) == ["The PIN is [PIN].", "My PIN is [PIN].", "[PIN]", "I know [PIN]."]
-    assert resumed[2].additional_kwargs == {"tool_call_id": "id-4711", "raw": {"pin": "[PIN]"}}
-    assert b"4711" not in path.read_bytes().replace(b"id-4711", b"")
+    assert resumed[2].additional_kwargs == {"tool_call_id": "id-4711K", "raw": {"pin": "[PIN]"}}
+    assert b"4711K" not in path.read_bytes().replace(b"id-4711K", b"")
 
 
 def test_what_a_tool_is_called_with_is_redacted_whatever_its_arguments_are_named(tmp_path: Path) -> None:
-    path, given = tmp_path / "m.db", {"data": "4711", "paid": "with 4711", "card_id": "4711", "session": ["4711"]}
-    call = {"id": "id-4711", "function": {"name": "pay", "arguments": given}}
+    path, given = tmp_path / "m.db", {"data": "4711K", "paid": "with 4711K", "card_id": "4711K", "session": ["4711K"]}
+    call = {"id": "id-4711K", "function": {"name": "pay", "arguments": given}}
     picture = ImageBlock(image=b"aaaa", image_mimetype="image/png")
-    asked = ToolCallBlock(tool_call_id="id-4711", tool_name="pay", tool_kwargs=given)
-    told = {"tool_call_id": "id-4711", "data": "4711", "said": "4711"}
+    asked = ToolCallBlock(tool_call_id="id-4711K", tool_name="pay", tool_kwargs=given)
+    told = {"tool_call_id": "id-4711K", "data": "4711K", "said": "4711K"}
     said = [
         user("Pay."),
         ChatMessage(role="assistant", blocks=[asked]),
@@ -551,7 +551,7 @@ def test_what_a_tool_is_called_with_is_redacted_whatever_its_arguments_are_named
         ChatMessage(role="tool", content="OK", additional_kwargs=told),
         ChatMessage(role="user", blocks=[TextBlock(text="Look."), picture]),
     ]
-    with MemoryBank.open(path, redact=lambda text: text.replace("4711", "[PIN]").replace("YWFhYQ", "[a]")) as bank:
+    with MemoryBank.open(path, redact=lambda text: text.replace("4711K", "[PIN]").replace("YWFhYQ", "[a]")) as bank:
         memory_of(bank).put_messages(said)
         resumed = memory_of(bank).get_all()
     assert resumed[1].blocks[0].tool_kwargs == {
@@ -560,9 +560,9 @@ def test_what_a_tool_is_called_with_is_redacted_whatever_its_arguments_are_named
         "card_id": "[PIN]",
         "session": ["[PIN]"],
     }
-    assert resumed[2].additional_kwargs["tool_calls"][0]["id"] == "id-4711"
+    assert resumed[2].additional_kwargs["tool_calls"][0]["id"] == "id-4711K"
     assert resumed[4].blocks[1] == picture
-    assert b"4711" not in path.read_bytes().replace(b"id-4711", b"")
+    assert b"4711K" not in path.read_bytes().replace(b"id-4711K", b"")
 
 
 @pytest.mark.slow

@@ -97,12 +97,12 @@ def test_without_a_scope_it_fails_closed(bank: MemoryBank, scope: Any) -> None:
 
 
 def test_its_description_says_whose_it_is_and_nothing_that_was_said(memory: SecomMemory) -> None:
-    memory.put(user("My PIN is 4711."))
+    memory.put(user("My PIN is 4711K."))
     memory.get("Where did I move to?")
     for text in (repr(memory), str(memory)):
         assert "acme" in text
         assert "messages=1" in text
-        assert "4711" not in text
+        assert "4711K" not in text
         assert "Ghent" not in text
 
 
