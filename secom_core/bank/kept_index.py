@@ -24,6 +24,7 @@ from ..stores.index_blocks import OPENED, PIECE, WithoutThem
 from ..stores.reasons import Damaged
 from ..stores.rows import ScopeRow, SessionRow
 from ..stores.sql import SqlStore
+from ..text.terms import count_tokens
 from .index_pieces import Pieces
 from .index_steps import MISSING, OF_ANOTHER_VERSION, is_small
 from .kept_blocks import UNFIT, Kept, KeptBlock, Opened, Unmade
@@ -32,14 +33,13 @@ from .reached import Reached
 Names: TypeAlias = tuple[Sequence[str], Sequence[tuple[str, ...]]]
 
 FORM: Final = 22
-"""Which form blocks have, and how the texts in them are analysed: a block of another form is made again."""
+"""Which form blocks have, and how texts are analysed and counted: a block of another form is made again."""
 
 _WORTH: Final = 4000
 """How many terms have to be new for a block: as long as it takes to read them anew, hardly anybody waits."""
 
 _FAR: Final = 200
-"""From how many revisions on a block is written though it holds little: whoever starts looks again at each session that
-has changed since."""
+"""From how many revisions on a block is written that holds little: a start reads anew each session changed since."""
 
 _LARGE: Final = 50_000
 """How many passages a block has at most that is written again with those after it, and at least one that is new in
@@ -189,7 +189,7 @@ class IndexKeeper:
     def stamp(self) -> list[Any]:
         """What tells indexes that were made in one way from those that were made in another."""
         named = getattr(self.counter, "__qualname__", type(self.counter).__qualname__)
-        counts = [int(self.counter(probe)) for probe in _PROBES]
+        counts = [int(self.counter(probe)) for probe in _PROBES if self.counter is not count_tokens]
         return [FORM, Stemmer.version(), f"{type(self.counter).__module__} {named}", *counts]
 
     # -- out ------------------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from .cues import (
     Cue,
     without_quotes,
 )
-from .dull import DULL
+from .dull import is_dull
 from .slots import SLOT, slot_values
 from .subjects import kinds_in, somebody, topic_of
 from .subjects import owner as owner_of
@@ -351,7 +351,7 @@ def _heads(clause: str, values: list[Value], language: str, is_repair: bool = Fa
         clause = rule.sub(_without_cue, clause)
     found = [*terms(_ELIDED.sub(" ", _EASTERN.sub(" ", clause)), language=language), *_eastern_heads(one_way(clause))]
     # Cut, as a short text may be taken for one of another language, whose endings are others.
-    return list(dict.fromkeys(_cut(each) for each in found if each not in DULL and not _NO_WORD.fullmatch(each)))
+    return list(dict.fromkeys(_cut(each) for each in found if not is_dull(each) and not _NO_WORD.fullmatch(each)))
 
 
 def _cut(term: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from typing import Final
@@ -12,14 +11,15 @@ from ..memory import Hit, Passage, passages_of
 from ..ranking.cores import leads
 from ..text.kept import Kept
 from ..text.parts import is_row, line_spans, rows_only
+from ..text.patterns import regex
 from ..text.terms import terms
 
 _FEW = 12
 """How many words tell something."""
 _AGAIN = 60
 """So many characters that are said again in one turn are worth leaving out."""
-_AROUND = re.compile(r"^[\W_]+|[\W_]+$")
-_WORD = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+")
+_AROUND = regex(r"^[\W_]+|[\W_]+$")
+_WORD = regex("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]|[^\\s\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+")
 """A word, or a character where words are not parted by blanks."""
 
 

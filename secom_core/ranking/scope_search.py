@@ -20,9 +20,9 @@ from ..memory import Memory
 from ..protocols import Vectors
 from ..text.code import CodeAsked
 from ..text.first_or_last import end_asked
-from ..text.intents import asks_again, asks_of_replies
 from ..text.kin_words import other_words
 from ..text.list_items import item_asked, item_begins
+from ..text.replies_asked import asks_again, asks_of_replies
 from ..text.totals import asks_in_all
 from ..vectors import DocumentPlace
 from .columns import ColumnsAt

@@ -82,7 +82,7 @@ _ASKS: Final = wording(
     """,
     anywhere=r"代码|函数|脚本|命令行|正则表达式|查询语句|関数|スクリプト|コマンド|正規表現|クエリ|コードを|코드|함수|스크립트|명령어|정규식|쿼리"
     r"|命令(?:是|怎)|迁移文件|(?:哪个|什么)\s?SQL|どのSQL",
-).search
+)
 _OTHER: Final = wording(
     r"""
     (?:zip|postal|post|area|dress|promo|discount|voucher|door|gate|access|country|qr|tax|security|pin|booking) codes?
@@ -91,7 +91,7 @@ _OTHER: Final = wording(
     (?:coat|crochet|curtain|fish(?:ing)?|picture|shower|towel|wall|window)[ -]hooks?
     (?:eye|iron-?on|nicotine|pumpkin|vegetable|garden) patch(?:es)?
     """
-).search
+)
 """What is called code, but is none."""
 
 _SIGNS: Final = signs(
@@ -115,6 +115,8 @@ _TYPE: Final = regex(
     r"(?![A-Za-z0-9_@/])"
 )
 """``FrameChecksum``, ``JSONDecoder``; and "YouTube", of which no code is likely."""
+_NAMES: Final = regex(r"[A-Za-z0-9_](?:[A-Z(]|[._][A-Za-z0-9_])")
+"""Whatever is written as a name of code holds this."""
 _INLINE: Final = regex(r"`[^`\n]*[^`\s] [^`\n]+`")
 """Code of several words within a line, such as a command."""
 
@@ -126,17 +128,23 @@ def asks_for_code(query: str) -> bool:
     """
     if len(query) > _LONGEST or not is_signed(folded_case(query), _SIGNS):
         return False
-    return _ASKS(query) is not None and _OTHER(query) is None
+    return _ASKS.search(query) is not None and _OTHER.search(query) is None
 
 
 def identifiers(query: str) -> list[str]:
     """The names in a question that are written as those of code are, each once."""
-    return list(dict.fromkeys(_IDENTIFIER.findall(query))) if len(query) <= _LONGEST else []
+    return _names(_IDENTIFIER, query)
 
 
 def type_names(query: str) -> list[str]:
     """The names in a question that are written as those of types are, each once; or of anything: "YouTube"."""
-    return list(dict.fromkeys(_TYPE.findall(query))) if len(query) <= _LONGEST else []
+    return _names(_TYPE, query)
+
+
+def _names(written: re.Pattern[str], query: str) -> list[str]:
+    if len(query) > _LONGEST or _NAMES.search(query) is None:
+        return []
+    return list(dict.fromkeys(written.findall(query)))
 
 
 def wants_code(query: str) -> bool:

@@ -29,7 +29,7 @@ _LAST: Final = wording(
     por última vez|la última vez|pour la dernière fois|la dernière fois|(?:per l'|l')ultima volta|[pd]?ela última vez
     """,
     anywhere="上次|上一次|最后一次|最近一次|最後に|最後の|前回|마지막으로|마지막|지난번",
-).search
+)
 _FIRST_SIGNS: Final = signs("first|erste|primer|premièr|prima volta|primeira|第一次|首次|初めて|はじめて|最初|처음|첫")
 _FIRST: Final = wording(
     r"""
@@ -38,7 +38,7 @@ _FIRST: Final = wording(
     (?:per )?la prima volta|pela primeira vez|a primeira vez
     """,
     anywhere="第一次|首次|初めて|はじめて|最初に|처음으로|처음|첫",
-).search
+)
 
 
 def end_asked(query: str) -> End:
@@ -46,6 +46,6 @@ def end_asked(query: str) -> End:
     if len(query) > _LONGEST:
         return ""
     folded = folded_case(query)
-    if is_signed(folded, _LAST_SIGNS) and _LAST(query):
+    if is_signed(folded, _LAST_SIGNS) and _LAST.search(query):
         return "last"
-    return "first" if is_signed(folded, _FIRST_SIGNS) and _FIRST(query) else ""
+    return "first" if is_signed(folded, _FIRST_SIGNS) and _FIRST.search(query) else ""

@@ -29,7 +29,6 @@ Subject = (
 """What of the conversation is asked about, such as what was said on the days that are named, or what of the user that
 he has told in other words; empty where it is about something else."""
 
-# Compiled at once: every query is looked at.
 _LAST: Final = wording(
     r"""
     (?:what|where|how)\b.{0,40}\b(?:we|you and I)\b.{0,40}\b(?:last|previous(?:ly)?|stop(?:ped)?|left off|leave off)
@@ -55,7 +54,14 @@ _LAST: Final = wording(
     上(?:一)?次|上回|(?:聊|说|說|讲|講|谈|談|停在|进行|進行)到?哪
     之前.{0,6}(?:聊|谈|談|说|說)(?:了|过|過)?(?:些)?(?:什么|什麼)
     """,
-).search
+    signed=(
+        " last| prev| prior| stop| left| leave| have i t| have i s| remind me| were we| was we| where did| did we"
+        "| had we| have we| hablando| gesprochen| geredet| besprochen| unterhalten| gemacht| dran| waren wir"
+        "| sind wir| letzte| vorige|última| hablamos| quedamos| dejamos| quedado| dernière|étions|était| parlé"
+        "| ultima| scorsa| rimasti| parla| paramos| ficamos| falamos| conversamos| falando| falou| conversou|前"
+        "|間|まで|지난|저번|까지|上|哪|geblieben"
+    ),
+)
 _BEFORE_LAST: Final = wording(
     r"""
     (?:time|session|conversation|chat) before (?:the )?last|last but one (?:time|session|conversation|chat)
@@ -64,8 +70,8 @@ _BEFORE_LAST: Final = wording(
     avant-dernière (?:fois|conversation|discussion|session)
     """,
     anywhere="上上次|上上回|前々回|지지난번|저저번",
-).search
-_BEFORE_LAST_SIGNS: Final = signs("before|last but|vorletzt|penúlt|penult|avant-derni|上上|前々|지지난|저저")
+    signed=" before| last but| vorletzt| penúlt| penult| avant-derni|上上|前々|지지난|저저",
+)
 _FIRST: Final = wording(
     r"""
     first (?:time|session|conversation|chat|discussion|talk|topic|message|question|thing) (?:\w+ )?(?:we|I|you|of)
@@ -83,15 +89,16 @@ _FIRST: Final = wording(
     (?:最初|はじめて|初めて|一番初め).{0,6}(?:話|言|相談|聞)
     처음(?:에|으로)?\s?.{0,8}(?:얘기|이야기|대화|말했|물어|물었)
     """,
-).search
-_FIRST_SIGNS: Final = signs("first|start|begin|erste|anfang|zuerst|prim|premi|第一|最|一开始|一開始|初|はじめ|처음")
+    signed=" first| start| begin| anfang| zuerst| prim| premi|第一|最|一开始|一開始|初|はじめ|처음|erste",
+)
 _CONTINUE: Final = wording(
     anywhere=r"""
     ^\W*(?:(?:please|let's|can we|ok|okay),? )*(?:continue|go on|carry on|pick up|resume)\b.{0,40}$
     ^\W*(?:(?:bitte|lass uns|okay),? )*(?:mach\w* (?:wir )?weiter|weiter(?:machen)?|fahr\w* fort)\b.{0,40}$
     继续|接着(?:上|之前|说|聊)
-    """
-).search
+    """,
+    signed="continue|go on|carry on|pick up|resume|weiter|fort|继续|接着",
+)
 """What goes on with the conversation that it is in, or with the last one where it begins one."""
 
 _SAID: Final = wording(
@@ -127,7 +134,19 @@ _SAID: Final = wording(
     (?:얘기|이야기|말|대화|질문|논의)(?:를|을)?\s?(?:나눈|한|하신|했던)\s?(?:거|것|게|건|내용).{0,6}(?:뭐|뭔|무엇|알려|요약)
     무슨 일|(?:대화|얘기|이야기)\s?내용|(?:얘기|이야기|대화)(?:한|나눈)?\s?(?:것|거|내용)?(?:를|을)?\s?(?:요약|정리)
     """,
-).search
+    signed=(
+        "say| said| tell| told|talk|speak| spoke|mention| ask|discuss|chat| cover| write| wrote| what was"
+        "| what were| happened| what did i do| we do| done| get up to| been| came up| went on| how was| how were"
+        "| how did| summari| recap| gesprochen| geredet| besprochen| unterhalten| gesagt| erzählt| geschrieben"
+        "| gefragt| was hab| wie war| wie lief| was war| was ist| fass| hablamos| charlamos| hablábamos| hablé"
+        "| estuvimos| dije| conté| comenté| pasó| comentamos| discutimos| pregunté| pedí| resum| résum| riassumi"
+        "| hice| hicimos| cómo fue| cómo est| cómo me| cómo nos| cómo la| cómo lo| comment | de quoi| qu'| quoi"
+        "| que s'est| que t'| que m'| di cosa| di che| com'è| com'era| cosa | falamos| falei| falou| falávamos"
+        "| conversamos| conversou| conversávamos| disse| contei| perguntei| comentei| fizemos| fiz| aconteceu"
+        "| como foi|聊|说|讲|谈|讨论|发生|做|过得|何|どう|なに|なん|話|どんな|どういう|무슨|어떤|무엇|무얼|뭐|뭘"
+        "|뭔|얘기|이야기|말|대화|질문|논의| i do | dijiste| pedi |聞"
+    ),
+)
 """What was said, or happened; with a day it asks for what was said on that day, where it tells nothing else."""
 
 _WHERE: Final = wording(
@@ -136,6 +155,7 @@ _WHERE: Final = wording(
     dónde (?:estuve|estuvimos|estaba|fui|fuimos)|où (?:étais-je|étions-nous|suis-je allée?|sommes-nous allée?s)
     """,
     anywhere="我们?(?:去了|在)(?:哪里|哪儿|什么地方)|どこ(?:に|へ)(?:行|い)\\w+",
+    signed=" where| wo | dónde| où |去了|在|どこ",
 )
 _DAY_SIGNS: Final = signs(
     "ieri|ontem|oggi|hoje|settiman|giorn|scors|passad|mês|há |em |ad |da |lunedì|"
@@ -148,7 +168,7 @@ _DAY_SIGNS: Final = signs(
     "|复活|イースター|正月|元旦|before last|vorletzt|antepasado|penúltim|schalttag|bisiesto|bissextile"
     "|월|일|주|달|년|해|전|어제|어젯밤|간밤|오늘|그제|저께|엊그제|최근|봄|여름|가을|겨울"
 )
-_NAMES: Final = regex("[ァ-ヺー]{2}|[가-힣]").search
+_NAMES: Final = regex("[ァ-ヺー]{2}|[가-힣]")
 """What the words below do not tell from those of a conversation."""
 
 _USER: Final = wording(
@@ -174,7 +194,13 @@ _USER: Final = wording(
     我是谁|关于我.{0,6}(?:知道|了解|记得)|(?:介绍|描述)(?:一下)?我(?:自己)?|对我.{0,4}(?:了解|知道|记得)
     (?:你|您).{0,4}(?:了解|知道|记得|认识).{0,8}(?:关于)?我(?:什么|多少|哪些|的(?:什么|哪些|情况|信息|事)|吗|[?？]|$)
     """,
-).search
+    signed=(
+        " know| remember| recall| tell| learn| about m| who am| who i am| describe me| my profile| kannst du"
+        "| hast du| weißt du| suis qui|über mi| wer bin| wer ich| kennst| erinnerst| beschreib| sabes| recuerdas"
+        "| aprendido| quién soy| háblame| me conoces| qui suis| décris-moi| parle-moi| retiens| sais| rappelles"
+        "| souviens| cosa sai| ricordi| chi sono| quem| sabe| lembra|私|僕|俺|나|내|제|저|날|我|beme"
+    ),
+)
 _LONGEST: Final = 160
 """How many characters a question about the conversation has at most."""
 
@@ -243,76 +269,6 @@ _EVER: Final = wording(
 )
 """Whether something was ever done, which asks for no earlier state: "Have I used it before?"."""
 
-# Whoever asks for what may be answered anew ("What would you recommend?") asks for no earlier reply.
-_OF_REPLIES: Final = wording(
-    r"""
-    did you(?! (?:know|hear|see|get|like|notice|remember|forget|enjoy|sleep|miss)\b)|you(?:'d| would) have (?!to)\w+
-    (?:had|have) you (?:\w+ ){0,2}?(?:recommended|suggested|advised|told|said|given|mentioned|explained|warned|listed)
-    you(?:'d| had| have)? (?:\w+ly )?(?:recommended|suggested|advised|proposed|told|said|gave|given|mentioned)
-    you(?:'d| had| have)? (?:\w+ly )?(?:explained|described|listed|wrote|written|drafted|picked|chose|chosen)
-    you(?:'d| had| have)? (?:\w+ly )?(?:showed|named|estimated|calculated|reckoned|outlined|offered|warned)
-    you(?:'d| had| have)? (?:\w+ly )?(?:answered|quoted|compared|favou?red|worked out|brought up|came up)
-    you(?:'d| had| have)? (?:\w+ly )?(?:went with|set out|laid out|pointed out|settled on)
-    (?:was|were|after|following|followed|per|on|by|to|took|tried|from|about|in) your (?:\w+ )?(?:advice|answer|reply)
-    (?:was|were|after|following|followed|per|on|by|to|took|tried|from|about|in) your (?:\w+ )?(?:suggest|recommend)\w+
-    (?:was|were|after|following|followed|per|on|by|to|took|tried|from|about|in) your (?:\w+ )?(?:tips?|explanation)
-    (?:was|were|after|following|followed|per|on|by|to|from|in) your (?:\w+ )?(?:list|table|comparison|estimate|example)
-    hattest du|du hattest|du\b.{0,60}\b(?:genommen|gewählt|gekauft|gemacht) hättest|(?:regel|tipp|rat|vorschlag) von dir
-    hast du\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|gegeben|erklärt|gerechnet|verraten|gewarnt)
-    hast du\b.{0,80}\b(?:berechnet|gemeint|erwähnt|geschrieben|geschätzt|beschrieben|gezeigt|geholfen|aufgezählt)
-    (?:haben|hatten) (?-i:Sie)\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|erklärt|erwähnt)
-    (?:du|(?-i:Sie))\b.{0,80}\b(?:geraten|empfohlen|vorgeschlagen|gesagt|genannt|erklärt|erwähnt) ha(?:st|tten)
-    (?:rietst|rietest|empfahlst|nanntest|sagtest|schlugst) du|du\b.{0,40}\b(?:rietst|empfahlst|nanntest|sagtest)
-    (?:nach|auf|war|waren|bei|von|laut|gemäß) dein(?:e[mnrs]?)? (?:\w+ )?(?:rat|vorschlag|empfehlung|tipp|antwort)\w*
-    (?:deiner?|in deinem|nach deinem) (?:liste|tabelle|rechnung|regel|vergleich|aufstellung|übersicht|beispiel)
-    (?:recomend|(?:des)?aconsej|explic|mencion|calcul|nombr|indic|cont|enseñ|list|avis|record|mostr|mand)aste
-    (?:suger|propus|d|dij|escrib|advert|eleg|escog|hic|pus)iste
-    (?:has|habías) (?:recomendado|sugerido|dicho|aconsejado|propuesto|explicado|dado|mencionado|calculado|escrito)
-    según (?:tú|tu \w+)|(?:de|en) tu (?:lista|tabla|consejo|respuesta|comparación|ejemplo)
-    (?:tu|vous) (?:m'|me |nous |l')?(?:as|avez|avais|aviez) (?:bien |déjà |aussi )?(?:\w+é|dit|fait|écrit|prévenu)e?s?
-    (?:était|étaient|étai[st] quoi|rappelle-moi) (?:ton|tes|votre|vos|ta) \w+|(?:fue|era|eran|fueron) tus? \w+
-    (?:hai|avevi|avete) (?:\w+ )?(?:consigliat|suggerit|raccomandat|propost|spiegat|dat|indicat|menzionat|elencat)[oaie]
-    (?:hai|avevi|avete) (?:detto|scritto|mostrato|calcolato|citato)|(?:era|erano) (?:il|la|i|le) tu[oae]i? \w+
-    você (?:\w+ )?(?:recomendou|sugeriu|indicou|disse|aconselhou|propôs|explicou|deu|mencionou|escreveu|calculou|listou)
-    você (?:\w+ )?(?:tinha|havia) (?:recomendado|sugerido|indicado|dito|explicado|dado)
-    (?:era|foi|eram) (?:a|o)s? suas? \w+
-    (?:as|avais)-tu (?:bien |déjà )?(?:\w+é|dit|fait|écrit|prévenu)e?s?
-    (?:avez|aviez)-vous (?:bien |déjà )?(?:\w+é|dit|fait|écrit|prévenu)e?s?
-    """,
-    anywhere=r"""
-    (?:你|您).{0,4}(?:之前|当时|上次|上回|当初|刚才|以前).{0,8}(?:建议|推荐|说|告诉|教|提|列|让我|叫我|给|写|看好|讲|算)
-    (?:之前|当时|上次|上回|当初|刚才|以前)(?:你|您).{0,8}(?:建议|推荐|说|告诉|教|提|列|让我|叫我|给|写|看好|讲|算)
-    (?:你|您).{0,8}(?:建议|推荐|说|告诉|教|提|讲)(?:过|我?的(?!话))|(?:你|您)(?:给|写|列|算)(?:我)?的|(?:你|您)(?:让|叫)我
-    (?:根据|按照?|照着?)(?:你|您)的(?:建议|推荐|回答|说法|意见)
-    (?:勧め|すすめ|薦め|教え|(?:提案|説明|計算|推薦|おすすめ)し|言っ|書い)て(?:くれ(?:た|て|まし)|もらっ|いただい)
-    (?:出し|挙げ|紹介し|まとめ|選ん|(?:提案|説明|計算|助言|アドバイス)をし)て(?:くれ(?:た|て|まし)|もらっ|いただい)
-    言って(?:い)?(?:た|まし)|(?:君|きみ|あなた)が.{0,12}(?:言っ|勧め|すすめ|教え|書い|提案し|選ん)
-    あなたの(?:提案|アドバイス|おすすめ|答え|説明)
-    (?:추천|제안|조언|설명|말|계산)(?:해)?\s*(?:준|줬|주셨|주신|했던|하셨)|(?:알려|가르쳐)\s*(?:준|줬|주셨|주신)
-    (?:뭘|뭐를|(?:무슨|어떤|어느) .{1,8})\s?(?:추천|제안|조언)(?:을|를)?\s?했(?:지|죠|어|더라|나)
-    (?:아이디어|조언|팁|의견|제안)(?:을|를)?\s?(?:줬|주셨|준)
-    """,
-).search
-
-_AGAIN: Final = wording(
-    r"""
-    remind me (?:what|which|who|when|where|how|of)|(?:I|I've) forg[eo]t\w* (?:what|which|who|when|where|how|the|it)
-    I (?:can't|cannot|don't)\b.{0,20} (?:recall|remember)|slipped my mind|out of my (?:head|mind)
-    noch\s*mal|(?:doch|noch) gleich|erinnere? mich (?:an|daran)|(?:was|wer|wie|wo|wann|welche[nmrs]?) war das noch
-    hab\w* (?:\w+ ){0,3}vergessen
-    recuérdame|cómo era (?:eso|lo)|se me (?:ha )?(?:olvid|borr)\w+|no me acuerdo
-    ricordami|(?:non )?(?:mi )?ricordo più|non (?:mi )?ricordo|ho dimenticato|come si chiamava
-    me (?:lembra|lembre|relembr[ae])|lembra-me|esqueci|não (?:me )?lembro|como se chamava
-    rappelle[sz]?-moi|j'ai oublié|je ne (?:me souviens|sais) plus
-    """,
-    anywhere=r"""
-    \bagain\W*(?:$|,)|\b(?:otra vez|de nuevo)\W*$|\bdéjà\W*$
-    来着|再(?:说|讲|告诉我)一(?:遍|次)|提醒(?:我|一下)|忘(?:了|记)|想不起来
-    だっけ|でしたっけ|もう一度(?:言|教)|忘れ(?:た|て|ちゃ|まし)|더라|였지|다시 (?:말|알려)|까먹|잊어버
-    """,
-).search
-"""Whether somebody has forgotten something, which may have been told by either side: "How much was it again?"."""
-
 _TELLING: Final = 2
 """How many content words make a question that stands alone."""
 
@@ -329,15 +285,15 @@ def subject(query: str, *, follows: bool = False) -> Subject:
     """
     if len(query) > _LONGEST:
         return ""
-    last = _LAST(query) or (not follows and _CONTINUE(query))
-    folded = folded_case(query)
-    is_first = is_signed(folded, _FIRST_SIGNS) and _FIRST(query)
-    found: Subject = "user" if _USER(query) else "first session" if is_first else "last session" if last else ""
-    if is_signed(folded, _BEFORE_LAST_SIGNS) and _BEFORE_LAST(query) and (last or _SAID(query)):
+    last = _LAST.search(query) or (not follows and _CONTINUE.search(query))
+    is_first = _FIRST.search(query)
+    found: Subject = "user" if _USER.search(query) else "first session" if is_first else "last session" if last else ""
+    if _BEFORE_LAST.search(query) and (last or _SAID.search(query)):
         found = "session before last"
     if found and not tells_of_others(query):
         return found
-    asks = is_signed(folded, _DAY_SIGNS) and (last or _SAID(query) or _WHERE.search(query))
+    is_dated = is_signed(folded_case(query), _DAY_SIGNS)
+    asks = is_dated and (last or _SAID.search(query) or _WHERE.search(query))
     return "days" if asks and _names_days_alone(query) else asked_of_talk(query) or attribute_asked(query) or ""
 
 
@@ -345,7 +301,7 @@ def _names_days_alone(query: str) -> bool:
     """Whether a question about what was said tells when, and nothing of what it was about."""
     query = _WHERE.sub(" ", query)
     rest = without_periods(query)
-    return rest != query and not _NAMES(without_talk(rest)) and not tells_of_others(rest)
+    return rest != query and not _NAMES.search(without_talk(rest)) and not tells_of_others(rest)
 
 
 def tells_of_others(query: str) -> bool:
@@ -373,22 +329,6 @@ def leans(query: str) -> bool:
     if back is not None and not _NAMED.search(query, 0, back.start()):
         return True
     return len(dict.fromkeys(terms(query))) < _TELLING
-
-
-def asks_of_replies(query: str) -> bool:
-    """Whether a question is about what the assistant has told, such as what it recommended.
-
-    In English, German, Spanish, French, Italian, Portuguese, Chinese, Japanese and Korean.
-    """
-    return len(query) <= _LONG and _OF_REPLIES(query) is not None
-
-
-def asks_again(query: str) -> bool:
-    """Whether a question asks for something once more, which the user or the assistant may have told.
-
-    In English, German, Spanish, French, Italian, Portuguese, Chinese, Japanese and Korean.
-    """
-    return len(query) <= _LONG and _AGAIN(query) is not None
 
 
 def asks_of_the_past(query: str) -> bool:

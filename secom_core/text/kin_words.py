@@ -31,7 +31,7 @@ _WHEN: Final = wording(
     quand|depuis quand|depuis combien de temps|combien de temps|anniversaire
     """,
     anywhere="什么时候|多久|几年|周年|いつ|何年|記念日|언제|얼마나|기념일",
-).search
+)
 _KINDS: Final = tuple(
     (wording(asked).search, words)
     for asked, words in (
@@ -71,7 +71,7 @@ def kin_words(query: str) -> list[tuple[str, float]]:
 
 
 def _kin_words(query: str) -> str:
-    if is_signed(folded_case(query), _WHEN_SIGNS) and _WHEN(query) and (event := life_event(query)):
+    if is_signed(folded_case(query), _WHEN_SIGNS) and _WHEN.search(query) and (event := life_event(query)):
         return event.words
     if not asks_in_all(query):
         return ""

@@ -175,7 +175,7 @@ _NO_ITEM: Final = wording(
     primera vez|première fois|prima volta|primeira vez
     """,
     anywhere="第[一二三四五六七八九十\\d]+个?(?:次|天|周|星期|礼拜|年|回|月)|我的?第[一1]个问",
-).search
+)
 _HEADED: Final = r"(?:方案|方法|步骤|建议|选项|选择|要点|重点|阶段|提案|その|ステップ|プラン|ポイント|案)\s?"
 _ITEM: Final = regex(
     rf"^[ \t\u3000]{{0,8}}(?:#{{1,6}} ?)?(?:[-*•] )?(?:\*\*|__)?(?:[^\W\d]{{2,12}} |第|[（(]|{_HEADED})?"
@@ -221,7 +221,7 @@ def item_asked(query: str) -> int:
     if len(query) > _LONGEST or not is_signed(folded_case(query), _SIGNS):
         return 0
     found = _BY_ORDINAL.search(query) or _GIVEN.search(query)
-    if found is None or _NO_ITEM(query):
+    if found is None or _NO_ITEM.search(query):
         return 0
     group = found.lastgroup or ""
     return LAST if group in _LAST_OF else _place(found[group], _WORDS.get(group, _COUNTS))

@@ -20,7 +20,7 @@ from .past_questions import clauses_of_the_past
 from .patterns import regex
 from .seasons import COUNT, SEASON_NAMES, SEASONS, season_days
 from .told_years import AGO, OF_YEAR, YEAR, Form, Reader, between, form, number_told, part_named, year_told
-from .wording import folded_case, is_signed
+from .wording import Signs, folded_case, is_signed
 
 _ENGLISH_MONTHS: Final = MONTHS["english"]
 _SEASON: Final = "|".join(SEASON_NAMES)
@@ -63,7 +63,7 @@ def named_times(text: str, today: date, *, is_asked: bool = False) -> str:
         return text
     if is_asked:
         text = _written(text, today, (*_OF_THE_PAST, *FEASTS))
-    else:
+    elif _PAST_SIGNS.found_in(folded_case(text)):
         for begin, end in reversed(clauses_of_the_past(text)):
             text = f"{text[:begin]}{_written(text[begin:end], today, _OF_THE_PAST)}{text[end:]}"
     return _written(text, today, _FORMS)
@@ -222,3 +222,4 @@ _FORMS: Final = (
     form("半年|半期", rf"(?P<year>{YEAR})年?[的の]?(?P<half>[上下])半[年期]", _part_of_year),
 )
 _OF_THE_PAST: Final = (*OF_FEASTS, *PARTS_OF_THE_PAST)
+_PAST_SIGNS: Final = Signs(listed for listed, *_ in _OF_THE_PAST)

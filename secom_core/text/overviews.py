@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from .intents import asks_of_replies, tells_of_others
+from .intents import tells_of_others
+from .replies_asked import asks_of_replies
 from .wording import folded_case, is_signed, signs, wording
 
 _LONGEST: Final = 400
@@ -56,13 +57,13 @@ _OVERVIEW: Final = wording(
     (?:これまで|今まで|私|僕|俺|話した|相談した).{0,60}(?:まとめ|要約|概要|振り返|順番|経緯)
     (?:지금까지|그동안|내가|제가|우리|내|제).{0,60}(?:요약|정리해|개요|순서|되돌아|돌아보)
     """,
-).search
+)
 _ORDER: Final = wording(
     r"""
     order|sequence|reihenfolge|orden|ordre|ordine|ordem
     """,
     anywhere="顺序|先后|順番|순서",
-).search
+)
 _MATERIAL: Final = wording(
     r"""
     (?:this|these|that|the following|the attached|below) (?:\w+ ){0,2}(?:text|article|mails?|e?-?mail|document|page)
@@ -71,7 +72,7 @@ _MATERIAL: Final = wording(
     (?:est[ea]|ce|cet|cette|quest[oa]) (?:\w+ ){0,2}(?:text[oe]|artículo|article|articolo|artigo|documento?|correo)
     """,
     anywhere="下面的|以下|这篇|这段|次の|この(?:文|記事|メール)|다음(?:의|\\s)?(?:글|내용|문장)",
-).search
+)
 """What the question brings along, or has just been shown."""
 
 _ALL_SIGNS: Final = signs(
@@ -136,9 +137,9 @@ def asks_for_overview(query: str) -> bool:
     """
     if len(query) > _LONGEST or not is_signed(folded_case(query), _SIGNS):
         return False
-    return _OVERVIEW(query) is not None and _MATERIAL(query) is None and not asks_of_replies(query)
+    return _OVERVIEW.search(query) is not None and _MATERIAL.search(query) is None and not asks_of_replies(query)
 
 
 def asks_for_order(query: str) -> bool:
     """Whether a question for an overview wants what came up in its order: "In which order did I mention …?"."""
-    return len(query) <= _LONGEST and _ORDER(query) is not None
+    return len(query) <= _LONGEST and _ORDER.search(query) is not None

@@ -60,7 +60,7 @@ _ASKS: Final = wording(
     (?:何|なに|どこ|誰|だれ|いつ|どの|どんな|いく[つら]|どれ|なぜ|なんで|どう).*(?:た|んだ)(?:の|ん|っけ)?(?:ですか|でしたか|だろう|か)?\W*$|ましたか
     (?:뭐|뭘|무엇|무슨|어디|누구|누가|언제|어떤|어느|몇|얼마|왜|어떻게).*[{_KOREAN_PAST}]
     """,
-).search
+)
 _FOLLOWS: Final = wording(
     anywhere=r"^\s*(?:before|after|until|since|while|when|bevor|ehe|bis|nachdem|seit(?:dem)?|während|als)\b"
 )
@@ -73,7 +73,7 @@ _ADVICE: Final = wording(
     puedo|podría|debo|debería|tengo que|hay que|voy a|vamos a|puis|peux|pourrais|dois|devrais|faut|vais|allons
     """,
     anywhere="可以|应该|應該|怎么办|怎么样|能不能|如何|打算|べき|ばいい|たらいい|つもり|어떻게 해야|해야|할까|하면",
-).search
+)
 
 
 def clauses_of_the_past(text: str) -> list[tuple[int, int]]:
@@ -90,7 +90,7 @@ def clauses_of_the_past(text: str) -> list[tuple[int, int]]:
         is_after = found and found[-1][1] + 1 == match.start() and text[match.start() - 1] in _JOINS
         if is_after and _FOLLOWS.search(match[0]):
             found[-1] = found[-1][0], match.end()
-        elif _ASKS(match[0]) is not None and _ADVICE(match[0]) is None:
+        elif _ASKS.search(match[0]) is not None and _ADVICE.search(match[0]) is None:
             found.append((match.start() if begin < 0 else begin, match.end()))
         is_time = len(match[0].split()) <= _OPENING and text.startswith(_JOINS, match.end())
         begin = match.start() if is_time else -1

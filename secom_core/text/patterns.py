@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Any, cast
 
 from .han import finding_all_ways
@@ -17,17 +18,22 @@ def regex(source: str, flags: int = 0) -> re.Pattern[str]:
         source: the expression.
         flags: of `re`, such as ``re.I``.
     """
-    return cast("re.Pattern[str]", _Later(source, flags))
+    return cast("re.Pattern[str]", Later(source, flags))
 
 
-class _Later:
+class Later:
     """Stands for a pattern; what was asked of it once is at hand, so that it costs what the pattern itself does."""
 
     def __init__(self, source: str, flags: int) -> None:
         self._given = source, flags
 
     def __getattr__(self, name: str) -> Any:
-        source, flags = self._given
-        found = getattr(re.compile(finding_all_ways(source), flags), name)
+        found = getattr(self.compiled, name)
         setattr(self, name, found)
         return found
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """The pattern itself."""
+        source, flags = self._given
+        return re.compile(finding_all_ways(source), flags)

@@ -76,13 +76,16 @@ _YEAR_BEFORE: Final = regex(
 )
 # As people type: "in march", "im märz", "en Marzo". "This may help" is no month.
 _SMALL_NAMES: Final = {name.lower(): name for language in ("english", "german") for name in MONTHS[language]}
+_TYPED_SIGNS: Final = tuple(_SMALL_NAMES)
 _TYPED: Final = regex(
     r"\b(?P<before>(?:(?:in|since|during|last|by|of|early|late|until|im|seit|letzten|vergangenen|anfang|mitte|ende)\s)?)"
     rf"(?P<small>(?-i:{'|'.join(_SMALL_NAMES)}))\b(?P<year>(?:,?\s(?:of\s)?(?:19|20)\d\d\b)?)",
     re.I,
 )
 _GOES_ON: Final = regex(r"\s+\w")
-_ROMANCE: Final = [name.title() for each in ("spanish", "french", "italian", "portuguese") for name in MONTHS[each]]
+_ROMANCE: Final = tuple(
+    name.title() for each in ("spanish", "french", "italian", "portuguese") for name in MONTHS[each]
+)
 _CAPITAL: Final = regex(rf"(?P<before>\b(?:en|em|a|in|de|desde|depuis)\s)(?P<name>{'|'.join(_ROMANCE)})\b")
 _LAST_YEAR_SIGNS: Final = signs("year|jahr|año|année|l'an|l’an")
 
@@ -99,7 +102,10 @@ def plain_days(text: str, today: date | None, *, is_asked: bool = False) -> str:
     """
     if len(text) > LONGEST_QUESTION:
         return text
-    text = _CAPITAL.sub(lambda found: found["before"] + found["name"].lower(), _TYPED.sub(_as_written, text))
+    if is_signed(folded_case(text), _TYPED_SIGNS):
+        text = _TYPED.sub(_as_written, text)
+    if is_signed(text, _ROMANCE):
+        text = _CAPITAL.sub(lambda found: found["before"] + found["name"].lower(), text)
     text = days_in_digits(text)
     if today:
         text = named_times(text, today, is_asked=is_asked)

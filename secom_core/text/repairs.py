@@ -39,6 +39,19 @@ CORRECTED: Final = wording(
     訂正|間違え|間違い|正しくは|(?:では|じゃ)なく(?:て)?、?|勘違い|書き損じ|打ち損じ
     정정|잘못 (?:알려|말|썼|적|입력|보냈)|사실은|오타|착각|헷갈|(?:이|가) 아니(?:라|고)|말고,
     """,
+    signed=(
+        " correct| said| told you| gave you| wrong| it's actually| i meant| mis-| misspo| mistyp| misrem| misread"
+        "| miscou| miscal| misquo| typo| stand corr| scratch that| strike that| make that| make it| turned out"
+        "| turns out| turned| my mist| my bad| my err| mixed| mix it| mix th| slip of| fat | not | n't | is off"
+        "| was off| were off|'s off| forget what| fat fing| swapped| korrektur| korrigier| falsch| meinte"
+        "| gemeint| vertippt| verschrieben| verwechselt| verrechnet| verzählt| verlesen| geirrt| vertan"
+        "| tippfehler| mein fehler| richtig| zahlendreher| sondern| nicht| kein| equivoqué| me confund"
+        "| corrección| en realidad| quise decir| quería decir| corrijo| rectifi| error mío| mejor dicho| me he "
+        "| resulta que| sino| no el| no son| no a las| no 0| no 1| no 2| no 3| no 4| no 5| no 6| no 7| no 8| no 9"
+        "| dicho| dije| puse| escribí| estaba mal| trompe| corrige| erreur| voulais| veux dire| faute de| j'ai "
+        "| en fait| ce n'est pas| pas | non |错|更正|应该是|不是|口误|笔误|手误|准确|訂正|間違|正しくは|なく"
+        "|勘違い|損じ|정정|잘못|사실은|오타|착각|헷갈|아니|말고,| je me "
+    ),
 )
 REPAIRED: Final = wording(
     r"""
@@ -52,6 +65,12 @@ REPAIRED: Final = wording(
     すみません|ごめん|いや|違う|やっぱり|失礼
     아니|미안|죄송|다시 말|아 참|잠깐
     """,
+    signed=(
+        " sorry| ups| wait| hold on| hang on| no| actually| rather| correction| edit| i mean| moment| halt| nein"
+        "| nee| quatsch| stopp| ach|äh| pardon| vielmehr| besser| doch| genauer| perdón| perdona| disculpa"
+        "| espera| uy| digo| mejor| o sea| désolé| excuse| oups| attend| enfin| plutôt| je veux| en fait|不|抱歉"
+        "|等|其实|我是说|すみません|ごめん|いや|違う|やっぱり|失礼|아니|미안|죄송|다시|참|잠깐|oops"
+    ),
 )
 """How somebody begins who takes back what was said just before."""
 _OPENING, _FILLED = 24, " .,!?¡¿…-–—\"'*"

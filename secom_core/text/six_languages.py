@@ -35,7 +35,7 @@ _LAST: Final = wording(
     (?:ครั้งที่แล้ว|ครั้งก่อน|คราวที่แล้ว|คราวก่อน|ครั้งล่าสุด).{{0,12}}คุย
     คุย(?:กัน)?(?:เรื่อง|ถึง|เกี่ยวกับ)?(?:เรื่อง)?อะไร(?!ดี)|คุยกันถึงไหน
     """,
-).search
+)
 _USER: Final = wording(
     r"""
     что ты .{0,12}(?:обо мне|про меня) .{0,12}(?:знаешь|помнишь|запомнил\w?)
@@ -58,7 +58,7 @@ _USER: Final = wording(
     รู้จัก{_I}(?:ดี)?แค่ไหน
     (?:เล่า|บอก)(?:เรื่อง)?(?:เกี่ยวกับ)?(?:ตัว)?{_I}ให้(?:ฟัง|หน่อย)
     """,
-).search
+)
 _SIGNS: Final = signs(
     folded_case("""
     обо мне|про меня|кто я|меня|мы|говор|беседа|разговор|речь|o mnie|kim jestem|mnie|rozmaw|rozmow|gada|raz|skończ
@@ -100,7 +100,8 @@ def asked_of_talk(query: str) -> Literal["", "user", "last session"]:
     """What of the conversation itself a question asks about, and about nothing else."""
     if not is_signed(folded_case(query), _SIGNS):
         return ""
-    found: Literal["", "user", "last session"] = "user" if _USER(query) else "last session" if _LAST(query) else ""
+    of_talk = _LAST.search(query)
+    found: Literal["", "user", "last session"] = "user" if _USER.search(query) else "last session" if of_talk else ""
     return found if found and _LETTER.search(_TALK.sub(" ", query)) is None else ""
 
 

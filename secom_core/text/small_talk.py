@@ -100,7 +100,7 @@ def asks_nothing(query: str) -> bool:
     """Whether a message is but thanks, a greeting, consent or a sum; "ok, and the hotel?" asks."""
     if len(query) > _LONGEST:
         return False
-    if _SUM.fullmatch(query) is not None:
+    if any(map(str.isdecimal, query)) and _SUM.fullmatch(query) is not None:
         return True
     if query.rstrip().endswith(("?", "？")) and _GREETED.fullmatch(query) is None:
         return False

@@ -393,8 +393,8 @@ def count_tokens(text: str) -> int:
         lines = text.split("\n")
         others = "\n".join(line for line in lines if not line.isascii())
         text = "\n".join(filter(str.isascii, lines))
-        counted = len((_TOKEN if _MARK.search(others) else _UNMARKED_TOKEN).findall(others))
-        return counted + count_tokens(text)
+        token = _TOKEN if _MARK.search(others) else _UNMARKED_TOKEN
+        return (len(token.findall(others)) if others else 0) + count_tokens(text)
     # "Hello, Maria!" is "aaaaap aaaaap": whole sixes, ends of words and signs are counted.
     kinds = text.encode().translate(_ASCII_KINDS).replace(b"aaaaaa", b"6") + b" "
     return kinds.count(b"6") + kinds.count(b"a ") + kinds.count(b"ap") + kinds.count(b"p")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from .intents import asks_of_replies
+from .replies_asked import asks_of_replies
 from .speech import only_asks
 from .wording import folded_case, is_signed, signs, wording
 
@@ -72,14 +72,14 @@ _IN_ALL: Final = wording(
     (?:몇 ?(?:번|권|개|명|곳|마리|군데|잔|편)|얼마나?).{{0,20}}(?:[갔샀썼했봤왔었았렸졌]|읽은)
     (?:전부|모두|다 합쳐).{{0,20}}(?:몇|얼마)|(?:내|제|우리) .{{1,20}}(?:전부|모두|다) (?:말해|알려|적어)
     """,
-).search
+)
 _OF_QUESTIONS: Final = wording(
     r"""
     (?:ask(?:ed|ing)?|questions?|gefragt|fragen?)(?! (?:him|her|them|for (?:a|the|my))\b)
     pregunt\w+|demandée?s?|domand\w+|chiest\w+|pergunt\w+
     """,
     anywhere="问|質問|聞い|물어|질문",
-).search
+)
 """What is asked about that a question of the user may be, or end in."""
 
 _PERHAPS: Final = wording(
@@ -95,7 +95,7 @@ _SELF: Final = wording(
     io|mi[oae]|miei|noi|nostr[oaie]|ho|abbiamo|eu|mim|meus?|minhas?|nós|noss[oa]s?
     """,
     anywhere="我|私|僕|俺|うち|내|제|나[는도를]|저[는도를]|우리",
-).search
+)
 
 
 def asks_in_all(query: str) -> bool:
@@ -105,7 +105,7 @@ def asks_in_all(query: str) -> bool:
     """
     if len(query) > _LONGEST or not is_signed(folded_case(query), _SIGNS):
         return False
-    return _IN_ALL(query) is not None and not asks_of_replies(query) and _OF_QUESTIONS(query) is None
+    return _IN_ALL.search(query) is not None and not asks_of_replies(query) and _OF_QUESTIONS.search(query) is None
 
 
 def tells_of_nobody(text: str) -> bool:

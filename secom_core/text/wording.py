@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Final
+import sys
+from collections.abc import Callable, Iterable
+from typing import Final, cast
 
 from .han import all_ways
-from .patterns import regex
+from .patterns import Later, regex
 
+_BETWEEN: Final = re.compile(r"\W+")
 _BEGINS: Final = 3
 """How many characters of a sign are looked at first."""
 
 
-def wording(phrases: str = "", *, anywhere: str = "") -> re.Pattern[str]:
+def wording(phrases: str = "", *, anywhere: str = "", signed: str = "") -> re.Pattern[str]:
     """A rule that finds any of several wordings, in any case.
 
     Regular expressions, an alternative a line, in which a space is any white space (``?`` behind it: or none), and
@@ -22,11 +24,15 @@ def wording(phrases: str = "", *, anywhere: str = "") -> re.Pattern[str]:
     Args:
         phrases: what begins and ends where words do.
         anywhere: what may stand within a word, as in scripts without spaces.
+        signed: words or parts of words, in small letters with ``|`` between, one of which stands in whatever the rule
+            finds, so that it is neither looked for nor compiled where none does. A blank at an end, as any sign, is an
+            edge of a word.
     """
     words = _alternatives(phrases)
     # One edge for all of them: a rule is tried at every character, and most begin no word.
     bounded = [rf"\b(?:{'|'.join(words)})\b"] if words else []
-    return regex("|".join([*bounded, *_alternatives(anywhere)]), re.I)
+    rule = "|".join([*bounded, *_alternatives(anywhere)])
+    return cast("re.Pattern[str]", Signed(rule, signed)) if signed else regex(rule, re.I)
 
 
 def signs(listed: str) -> tuple[str, ...]:
@@ -58,6 +64,31 @@ class Signs:
         begins = {folded[at : at + _BEGINS] for at in range(len(folded))} & self._by_begin.keys()
         begins.update(each for each in self._short if each in folded)
         return {rule for begin in begins for sign, rule in self._by_begin[begin] if sign in folded}
+
+
+class Signed(Later):
+    """A rule that looks for its signs first."""
+
+    def __init__(self, source: str, listed: str) -> None:
+        super().__init__(source, re.I)
+        self.signs = tuple(_as_words(way) for each in listed.split("|") for way in all_ways(each))
+
+    def is_in(self, text: str) -> bool:
+        """Whether a sign of the rule stands in a text."""
+        return is_signed(_as_words(f" {text} "), self.signs)
+
+    def search(self, text: str, start: int = 0, stop: int = sys.maxsize) -> re.Match[str] | None:
+        """The first that the rule finds, as `re.Pattern.search` gives it."""
+        return self.compiled.search(text, start, stop) if self.is_in(text[start:stop]) else None
+
+    def sub(self, put: Callable[[re.Match[str]], str], text: str) -> str:
+        """The text with something else for what the rule finds, as `re.Pattern.sub` gives it."""
+        return self.compiled.sub(put, text) if self.is_in(text) else text
+
+
+def _as_words(text: str) -> str:
+    """A text in small letters, with one blank for all that stands between two words."""
+    return _BETWEEN.sub(" ", folded_case(text))
 
 
 def folded_case(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from secom_core.bank import MemoryBank
-from secom_core.text.intents import asks_again, asks_of_replies
+from secom_core.text.replies_asked import asks_again, asks_of_replies
 
 SCOPE = ("acme", "alice")
 AT = datetime(2024, 5, 6, tzinfo=timezone.utc)

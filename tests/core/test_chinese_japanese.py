@@ -12,11 +12,12 @@ from secom_core.readers import read_captions
 from secom_core.summaries.statements import about, says_nothing, statements
 from secom_core.text.dates import spans
 from secom_core.text.han import han_number
-from secom_core.text.intents import asks_again, asks_of_replies, asks_of_the_past, leans, subject
+from secom_core.text.intents import asks_of_the_past, leans, subject
 from secom_core.text.list_items import item_asked, item_span
 from secom_core.text.non_answers import is_non_answer
 from secom_core.text.passages import blocks
 from secom_core.text.periods import days_asked
+from secom_core.text.replies_asked import asks_again, asks_of_replies
 from secom_core.text.speech import stands
 
 ANN = ("acme", "ann")

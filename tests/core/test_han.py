@@ -11,9 +11,10 @@ from secom_core.bank import MemoryBank
 from secom_core.changes.statements import statements_of
 from secom_core.text.dates import spans
 from secom_core.text.han import all_ways, finding_all_ways, one_way
-from secom_core.text.intents import asks_again, asks_of_replies, asks_of_the_past, leans, subject
+from secom_core.text.intents import asks_of_the_past, leans, subject
 from secom_core.text.list_items import item_asked
 from secom_core.text.matching import matching_spans, query_terms
+from secom_core.text.replies_asked import asks_again, asks_of_replies
 from secom_core.text.speech import stands
 from secom_core.text.terms import terms
 
