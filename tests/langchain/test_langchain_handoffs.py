@@ -164,3 +164,49 @@ def test_tasks_that_are_marked_as_made_up_are_nobodys_words() -> None:
             [("user", "Who teaches the violin?"), ("assistant", "Lena teaches."), ("assistant", "Lena does.")],
             [("user", "When?"), ("assistant", "On Mondays."), ("assistant", "She does, on Mondays.")],
         ]
+
+
+@pytest.mark.parametrize("is_shown", [True, False], ids=["with the thread", "alone"])
+@pytest.mark.parametrize("keeper", [None, InMemorySaver()], ids=["no checkpointer", "checkpointer"])
+def test_answers_to_tasks_that_go_out_in_parallel_belong_to_what_was_asked(keeper: Any, is_shown: bool) -> None:
+    def tasks(state: MessagesState) -> list[Send]:
+        marked = {"lc_source": "router"}
+        told = [HumanMessage(f"Look up {way}.", additional_kwargs=marked) for way in ("trams", "boats")]
+        return [Send("worker", {"messages": [*(state["messages"] if is_shown else ()), task]}) for task in told]
+
+    script = ["It takes long.", "It takes long.", "Trams go there.", "Boats go there.", "Trams go there.", "Boats do."]
+    with MemoryBank.open() as bank, ScriptedServer(script) as server:
+        model, memory = HttpAgentModel(base_url=server.base_url), memory_of(bank)
+        graph = StateGraph(MessagesState).add_node("plan", lambda state: {})
+        graph.add_node("worker", create_agent(model, middleware=[memory], name="worker"))
+        graph.add_node("final", create_agent(model, middleware=[memory], name="final"))
+        graph.add_edge(START, "plan").add_conditional_edges("plan", tasks, ["worker"]).add_edge("worker", "final")
+        app = graph.compile(checkpointer=keeper)
+        for text in ("How does one travel in Ghent?", "And in Bruges?"):
+            app.invoke({"messages": [HumanMessage(text)]}, FRIDAY)
+        assert [(turn[0], len(turn)) for turn in said(bank)] == [
+            (("user", "How does one travel in Ghent?"), 4),
+            (("user", "And in Bruges?"), 4),
+        ]
+
+
+def test_the_answer_of_an_agent_that_is_handed_a_task_alone_is_stored_with_the_question_before_it() -> None:
+    @tool
+    def assign_to_bob(task: str) -> Command[Any]:
+        """Have bob do a task."""
+        told = HumanMessage(task, additional_kwargs={"lc_source": "supervisor"})
+        return Command(goto=[Send("bob", {"messages": [told]})], graph=Command.PARENT)
+
+    assigning = Answer(tool_calls=(ToolCall("assign_to_bob", {"task": "Find a teacher."}, id="h1"),))
+    with MemoryBank.open() as bank, ScriptedServer([assigning, "Lena teaches.", assigning, "On Mondays."]) as server:
+        model, memory = HttpAgentModel(base_url=server.base_url), memory_of(bank)
+        graph = StateGraph(MessagesState)
+        graph.add_node("alice", create_agent(model, [assign_to_bob], middleware=[memory]), destinations=("bob",))
+        graph.add_node("bob", create_agent(model, [], middleware=[memory]))
+        app = graph.add_edge(START, "alice").compile(checkpointer=InMemorySaver())
+        for text in ("Who teaches the violin?", "When?"):
+            app.invoke({"messages": [HumanMessage(text)]}, FRIDAY)
+        assert [[turn[0][1], turn[-1][1]] for turn in said(bank)] == [
+            ["Who teaches the violin?", "Lena teaches."],
+            ["When?", "On Mondays."],
+        ]
