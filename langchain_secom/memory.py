@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +11,8 @@ from typing import Any, ClassVar, Final, cast
 from langchain_core.callbacks import Callbacks
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig, run_in_executor
-from pydantic import ConfigDict, Field, StrictBool, StrictInt, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, field_validator, model_validator
+from pydantic_core import to_jsonable_python
 from typing_extensions import Self
 
 from secom_core.bank import MemoryBank, remember_soon
@@ -222,13 +224,15 @@ class SecomMemory(BaseMemory):
 
         Args:
             inputs: the chain's inputs; the memory's own variable is passed over.
-            outputs: the chain's outputs; an agent's intermediate steps are passed over.
+            outputs: the chain's outputs; an agent's intermediate steps are passed over. Of an answer that a parser has
+                made into data, the JSON is remembered.
 
         Raises:
-            InvalidInput: there are several inputs or outputs and the keys do not say which are meant, or they are
-                neither text nor messages.
+            InvalidInput: there are several inputs or outputs and the keys do not say which are meant, the input is
+                neither text nor messages, or the output is neither these nor data.
         """
-        messages = [*_messages(self._input(inputs), "user"), *_messages(self._output(outputs), "assistant")]
+        asked = _messages(self._input(inputs), "user")
+        messages = [*asked, *_messages(_as_said(self._output(outputs)), "assistant")]
         if messages:
             remember_soon(self.bank, None, self.scope, messages, session=self.session)
 
@@ -313,6 +317,21 @@ def _only(keys: Sequence[str], kind: str) -> str:
 def _messages(value: Any, role: str) -> list[Message]:
     """The messages of an input or output: text, a message, content blocks, or the new part of a list of messages."""
     return to_messages(_since_last_human(_thread(value, role)))
+
+
+def _as_said(answer: Any) -> Any:
+    """Text, messages and content blocks as they are; the data that a parser has made of an answer as JSON."""
+    if isinstance(answer, BaseMessage) or not isinstance(answer, (Mapping, list, tuple, BaseModel)):
+        return answer
+    is_list_of_words = isinstance(answer, list) and len(answer) > 1 and all(isinstance(each, str) for each in answer)
+    if isinstance(answer, list) and not is_list_of_words and all(map(_is_content, answer)):
+        return answer
+    return json.dumps(to_jsonable_python(answer, fallback=str), ensure_ascii=False)
+
+
+def _is_content(item: Any) -> bool:
+    is_block = isinstance(item, dict) and isinstance(item.get("type"), str)
+    return is_block or isinstance(coerced(item), (str, BaseMessage))
 
 
 def _thread(value: Any, role: str) -> list[BaseMessage]:

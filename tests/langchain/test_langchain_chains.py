@@ -22,11 +22,17 @@ from langchain_classic.chains import ConversationalRetrievalChain, ConversationC
 from langchain_classic.retrievers import ContextualCompressionRetriever, EnsembleRetriever
 from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
 from langchain_core.documents import Document
-from langchain_core.output_parsers import StrOutputParser
+from langchain_core.output_parsers import (
+    CommaSeparatedListOutputParser,
+    JsonOutputParser,
+    PydanticOutputParser,
+    StrOutputParser,
+)
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
 from langgraph.prebuilt import chat_agent_executor
+from pydantic import BaseModel
 
 from langchain_secom import (
     LLMLinguaDenoiser,
@@ -94,6 +100,31 @@ async def test_a_conversation_chain_takes_the_memory_with_its_default_prompt(
     await invoke(how, chain, {"input": "Thanks."})
     assert "Human: What is my dog called?\nAI: Your dog is called Bello." in server.requests[1].text
     assert remembered(bank) == ["What is my dog called?", "Your dog is called Bello.", "Thanks.", "I see."]
+
+
+class Trip(BaseModel):
+    city: str
+
+
+@both_ways
+@pytest.mark.parametrize(
+    ("parser", "answer", "kept"),
+    [
+        (JsonOutputParser(), '```json\n{"city": "Gent–Süd"}\n```', '{"city": "Gent–Süd"}'),
+        (PydanticOutputParser(pydantic_object=Trip), '{"city": "Ghent"}', '{"city": "Ghent"}'),
+        (CommaSeparatedListOutputParser(), "Ghent, Bruges", '["Ghent", "Bruges"]'),
+        (JsonOutputParser(), '[{"city": "Ghent"}]', '[{"city": "Ghent"}]'),
+    ],
+)
+async def test_of_an_answer_that_is_parsed_the_data_is_remembered(
+    bank: MemoryBank, how: str, parser: Any, answer: str, kept: str
+) -> None:
+    prompt = PromptTemplate.from_template("{history}\n{input}")
+    with ScriptedServer([answer]) as server:
+        llm = HttpChatModel(base_url=server.base_url)
+        chain = classic(LLMChain, llm=llm, prompt=prompt, memory=memory_of(bank), output_parser=parser)
+        assert (await invoke(how, chain, {"input": "Where to?"}))["text"] == parser.parse(answer)
+    assert remembered(bank) == ["Where to?", kept]
 
 
 @pytest.mark.slow
