@@ -7,18 +7,17 @@ import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
-from contextvars import Context
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakSet
 
 from ..conversation import Message, Scope, Session, check_scope
-from ..errors import InvalidInput, StoreError, StoreLocked, attempted, warn_degraded
-from ..processes import AtEnd, in_child
+from ..errors import InvalidInput, StoreError, StoreLocked, warn_degraded
+from ..processes import in_child
 from ..readers import MessageLike
 from ..stores.database import waiting_at_most
 from .bank import MemoryBank
+from .process_end import due_at_end, started, writes_at_end
 from .records import Remembered
 from .unwritten import Unwritten, cause_of, epoch_of, with_id_and_time, written
 from .waiting import Waiting, asks
@@ -67,7 +66,7 @@ class BackgroundWriter:
         self.renew()
         in_child(self)
         bank.writers.add(self)
-        _writers.add(self)
+        writes_at_end(self)
 
     def renew(self) -> None:
         """Begin with nothing that waits, and no thread."""
@@ -89,7 +88,7 @@ class BackgroundWriter:
     def unwritten(self) -> int:
         """How many messages wait in memory for a lock; all others are on disk."""
         with self._changed:
-            return sum(len(each.messages) for each in self._unwritten)
+            return sum(each.count for each in self._unwritten)
 
     @property
     def is_alive(self) -> bool:
@@ -148,7 +147,13 @@ class BackgroundWriter:
         self.remember(scope, (), session=session, close=True)
 
     def keep(
-        self, scope: Sequence[str], messages: Iterable[Message], *, session: str, answers: str | None = None
+        self,
+        scope: Sequence[str],
+        messages: Iterable[Message],
+        *,
+        session: str,
+        answers: str | None = None,
+        chat: Sequence[ChatRecord] = (),
     ) -> None:
         """Take in messages that the store cannot take now: the thread writes them as soon as it can.
 
@@ -160,11 +165,12 @@ class BackgroundWriter:
             messages: those without an id or a time are given one.
             session: the session they belong to.
             answers: the id of the turn that replies at the beginning join; as for `MemoryBank.remember`.
+            chat: what is added to the chat of the session with them; it may come by itself.
         """
         scope = check_scope(scope)
         named = [with_id_and_time(self._bank, message) for message in messages]
-        waiting = Unwritten(scope, session, named, epoch_of(self._bank, scope), answers)
-        _write_the_rest.due()
+        waiting = Unwritten(scope, session, named, epoch_of(self._bank, scope), answers, chat)
+        due_at_end()
         with self._changed:
             self._unwritten.append(waiting)
             self._start()
@@ -217,29 +223,40 @@ class BackgroundWriter:
         Warns:
             DegradedWarning: sessions are not derived; the next `recall` does it.
         """
-        self._end(timeout)
+        self._end(timeout, time.monotonic())
         with self._changed:
-            unwritten, underived = sum(len(each.messages) for each in self._unwritten), len(self._waiting) + self._busy
+            underived = len(self._waiting) + self._busy
         if underived:
             warn_degraded(f"{underived} sessions are on disk but not yet cut and indexed; the next recall does that")
-        if unwritten:
-            raise StoreError(
-                f"{unwritten} messages are not on disk yet ({self.last_error}); they wait in memory: end what holds "
-                "the store's lock, make room on its disk, or start its server, and close again, or they are lost when "
-                "the process ends"
-            )
+        self._check_written(is_last=not self._bank.storage.is_open)
 
-    def end(self) -> None:
-        """Write what waits in memory, leave the rest to the next recall, and end the thread; raises as `close`."""
+    def end(self, since: float) -> None:
+        """Write what waits in memory, leave the rest to the next recall, and end the thread, as nothing follows.
+
+        Args:
+            since: when the end began, by the monotonic clock; what ends together waits for a store together.
+
+        Raises:
+            StoreError: messages are lost, because the store is locked or fails.
+        """
         with self._changed:
             self._waiting.clear()
-        self.close()
+        self._end(None, since)
+        self._check_written(is_last=True)
 
-    def _end(self, timeout: float | None) -> None:
+    def _check_written(self, *, is_last: bool) -> None:
+        if number := self.unwritten:
+            what = f"{number} messages are not on disk yet ({self.last_error})"
+            helps = "end what holds the store's lock, make room on its disk, or start its server"
+            lost = f"{what}, and are lost, as the bank is closed or the process ends; before that, {helps}"
+            again = f"{what}; they wait in memory: {helps}, and close again, or they are lost when the process ends"
+            raise StoreError(lost if is_last else again)
+
+    def _end(self, timeout: float | None, since: float) -> None:
         with self._changed:
             self._closed, self._gives_up = True, False
             self._start()
-            self._wait_for_the_store(timeout)
+            self._wait_for_the_store(timeout, since)
             self._gives_up, thread = True, self._thread
             self._changed.notify_all()
         if thread is None or thread is threading.current_thread():
@@ -252,17 +269,19 @@ class BackgroundWriter:
             )
             thread.join()
 
-    def _wait_for_the_store(self, timeout: float | None) -> None:
+    def _wait_for_the_store(self, timeout: float | None, since: float) -> None:
         """Wait until nothing is in memory alone: without end for a lock only, and not at all for a closed store."""
         patience = self._bank.storage.busy_timeout if timeout is None else timeout
         began, is_told = time.monotonic(), timeout is not None
+        before = began - since
         while self._unwritten and self._lives() and self._bank.storage.is_open:
             waited = time.monotonic() - began
             most = patience if patience is not None else _FAILING_S if self._fails else float("inf")
+            most = max(most - before, min(most, 2 * _LOOK_S))
             if waited >= most:
                 return
             if waited >= _SILENT_S and not is_told:
-                number, is_told = sum(len(each.messages) for each in self._unwritten), True
+                number, is_told = sum(each.count for each in self._unwritten), True
                 _LOG.warning("closing waits: %d messages are in memory alone, and lost if the process ends now", number)
             self._changed.wait(min(most - waited, _LOOK_S))
 
@@ -286,7 +305,7 @@ class BackgroundWriter:
             self._derive(*oldest)
 
     def _lacks(self) -> bool:
-        return bool(self._waiting or self._unwritten or self._busy)
+        return bool(self._waiting or self._unwritten or self._busy or self._writing)
 
     def _lives(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
@@ -296,7 +315,7 @@ class BackgroundWriter:
         if not self._lives():
             self._thread, self._busy = None, False
             if self._waiting or self._unwritten:
-                self._thread = _started(self._work)
+                self._thread = started(self._work)
         self._changed.notify_all()
         return self._thread is not None
 
@@ -376,25 +395,3 @@ class BackgroundWriter:
         _LOG.log(logging.DEBUG if self.last_error == self._told else logging.WARNING, "%s", self.last_error)
         self._told = self.last_error if once else self._told
         _LOG.debug("of session %r in scope %r", session, scope, exc_info=error)
-
-
-def _started(work: Callable[[], None]) -> threading.Thread | None:
-    # It works for all who come: what follows threads would put their work into the trace of who started it.
-    thread = threading.Thread(target=Context().run, args=(work,), name="secom-writer", daemon=True)
-    try:
-        thread.start()
-    except RuntimeError:
-        # Of this process there can be no more threads, or it ends: what waits is derived by the next recall.
-        _LOG.warning("no thread can be started to derive what was said, the next recall does it")
-        return None
-    return thread
-
-
-_writers: WeakSet[BackgroundWriter] = WeakSet()
-
-
-@AtEnd
-def _write_the_rest() -> None:
-    """Where a process ends in order, wait for what is in memory alone."""
-    for writer in [each for each in _writers if each.unwritten]:
-        attempted("the store", writer.end, "messages are lost with this process")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -200,10 +201,11 @@ class Components:
     def close(self) -> None:
         """Have the background writers write what is in memory, and close the store whatever becomes of it."""
         self.deriving.closing.set()
+        since = time.monotonic()
         with ExitStack() as closing:
             closing.callback(self._store.close)
             for writer in self.writers:
-                closing.callback(writer.end)
+                closing.callback(writer.end, since)
 
     def memories(self, scope: Scope, session: str) -> list[Memory]:
         """The session's memories, in order, after what is new of it is derived."""

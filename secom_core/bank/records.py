@@ -134,8 +134,8 @@ class WriterHealth(Protocol):
     def forget(self, scope: Scope, session: str | None = None) -> None:
         """Write nothing more of a scope, or of a session of it, that waits in memory."""
 
-    def end(self) -> None:
-        """Write what waits in memory, and stop."""
+    def end(self, since: float) -> None:
+        """Write what waits in memory, and stop; ``since``: when the end began, by the monotonic clock."""
 
 
 class Writers(WeakSet[WriterHealth]):

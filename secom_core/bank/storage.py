@@ -16,6 +16,7 @@ from ..derived.whole import agree
 from ..errors import StoreUnwritable
 from ..layers import registered
 from ..stores.rows import SessionRow
+from ..stores.sql import Also
 from .deriving import Deriving
 from .lifetimes import Lifetimes
 from .parts import Parts
@@ -72,8 +73,9 @@ class Storage:
         *,
         only_in: int | None,
         answers: str | None = None,
+        also: Sequence[Also] = (),
     ) -> int:
-        """Put messages with a time on disk, and nothing else; of how many turns they are.
+        """Put messages with a time on disk, without deriving anything; of how many turns they are.
 
         Args:
             scope: whose they are.
@@ -81,13 +83,14 @@ class Storage:
             messages: in order.
             only_in: the scope's id as it was; where the scope was forgotten since, nothing is written.
             answers: the id of the turn that replies at the beginning join; the last one where the session lacks it.
+            also: what else is written in the transaction, such as `Chats.beside` gives.
 
         Raises:
             DuplicateId: an id belongs to another message of the scope; nothing is written.
             StoreError: the store failed; nothing is written.
         """
-        kept = self.as_kept(messages)
-        return len(self._store.append(scope, session, kept, only_in=only_in, answers=answers).turn_ids)
+        done = self._store.append(scope, session, self.as_kept(messages), only_in=only_in, answers=answers, also=also)
+        return len(done.turn_ids)
 
     def as_kept(self, messages: Sequence[Message]) -> list[Message]:
         """The messages as the bank keeps them: redacted."""

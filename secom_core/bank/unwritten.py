@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..conversation import Message, Scope
 from ..errors import DuplicateId, StoreError, StoreLocked, StoreUnwritable
 from ..stores.database import waiting_at_most
 from ..times import present
 from .bank import MemoryBank
+
+if TYPE_CHECKING:
+    from ..chats import ChatRecord
 
 _LOOK_S: Final = 0.2
 
@@ -26,6 +30,7 @@ class Unwritten:
         messages: each with an id and a time, so that they are the same whoever writes them, and how often.
         epoch: the scope's epoch when they came, as far as it could be read.
         answers: the turn that replies at their beginning join; another process may have begun one since.
+        chat: what is kept beside them, such as calls of tools; also by itself, without any messages.
     """
 
     scope: Scope
@@ -33,6 +38,12 @@ class Unwritten:
     messages: list[Message]
     epoch: tuple[int, int] | None
     answers: str | None = None
+    chat: Sequence[ChatRecord] = ()
+
+    @property
+    def count(self) -> int:
+        """How many messages wait: those that are remembered, or else what is kept beside others."""
+        return len(self.messages or self.chat)
 
 
 def epoch_of(bank: MemoryBank, scope: Scope) -> tuple[int, int] | None:
@@ -50,13 +61,26 @@ def written(bank: MemoryBank, waiting: Unwritten) -> int:
     Raises:
         StoreError: the store failed again; nothing was written.
     """
-    only_in = waiting.epoch[0] if waiting.epoch is not None else None
+    only_in, chat = waiting.epoch[0] if waiting.epoch is not None else None, waiting.chat
+    # Where the answer to a commit was lost, it is there already.
+    if chat and bank.chats.holds(waiting.scope, waiting.session, chat):
+        chat = ()
+    if not waiting.messages:
+        if chat:
+            bank.chats.write(waiting.scope, waiting.session, chat)
+        return 0
     write = partial(bank.storage.write, waiting.scope, waiting.session, only_in=only_in, answers=waiting.answers)
     try:
-        return write(waiting.messages)
+        return write(waiting.messages, also=bank.chats.beside(chat) if chat else ())
     except DuplicateId:
         # Another message has one of the ids by now: the words are worth more than the ids.
-        return write([replace(message, id=uuid.uuid4().hex) for message in waiting.messages])
+        ids: dict[str | None, str] = {message.id: uuid.uuid4().hex for message in waiting.messages}
+        renamed = [replace(message, id=ids[message.id]) for message in waiting.messages]
+        chat = [
+            replace(each, turn_id=ids.get(each.turn_id, each.turn_id), name=ids.get(each.name, each.name))
+            for each in chat
+        ]
+        return write(renamed, also=bank.chats.beside(chat) if chat else ())
 
 
 def with_id_and_time(bank: MemoryBank, message: Message) -> Message:

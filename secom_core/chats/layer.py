@@ -56,6 +56,15 @@ class Chats:
         row = self._store.session_named(check_scope(scope), session)
         return row is not None and rows.write(self._store, row, self._kept(records), anew=anew)
 
+    def holds(self, scope: Sequence[str], session: str, records: Sequence[ChatRecord]) -> bool:
+        """Whether the chat of a session has all these messages, whatever turns they go with.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        there = [(each.name, each.body) for each in self.read(scope, session)]
+        return all((each.name, each.body) in there for each in self._kept(records))
+
     def beside(self, records: Sequence[ChatRecord]) -> list[Also]:
         """What adds messages to the chat in the transaction that writes turns; nothing where there are none."""
         new = self._kept(records)

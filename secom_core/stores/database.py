@@ -106,6 +106,7 @@ class Database:
         self._lock: Any = ForkLock() if self.path is None else nullcontext()
         # Writers who wait for SQLite try again and again: they would overtake each other, and some wait long.
         self._writers = FairLock() if self.is_sqlite else None
+        self._has_begun = False  # Whoever has their turn may still wait for another program.
         # To a server many can write, but all connections would be taken, and those that recall wait for each of theirs.
         self._some = FewAtOnce(max(1, getattr(engine.pool, "size", int)() // 3))
         self._calls = ForkGate(self.at_rest)
@@ -213,7 +214,7 @@ class Database:
             asked = Asked(write, durable, key, until, migrating)
             turn = self._turn(write, until, durable)
             with self._calls, self._usable, turn, begun(self._engine, self._begin, asked) as connection:
-                is_sure = True
+                is_sure, self._has_begun = True, self._has_begun or write
                 yield connection
                 is_sure = not write
         except (SQLAlchemyError, self._driver_error) as error:
@@ -276,10 +277,11 @@ class Database:
                 yield
             return
         if not self._writers.acquire(timeout=min(max(0.0, until - time.monotonic()), TIMEOUT_MAX)):
-            raise self._locked(until, "written", here=True)
+            raise self._locked(until, "written", here=self._has_begun)
         try:
             yield
         finally:
+            self._has_begun = False
             self._writers.release()
         # Whoever writes next does not wait for the disk.
         if durable and self.path is not None:

@@ -176,6 +176,18 @@ def test_the_reason_names_who_holds_the_lock_and_what_helps(tmp_path: Path) -> N
         assert "try again" in str(error)
 
 
+def test_the_reason_names_another_program_that_a_thread_of_this_process_waits_for_too(tmp_path: Path) -> None:
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        waiting = threading.Thread(target=bank.remember, args=(ANN, said("I like cake.")), kwargs={"session": "s"})
+        with locked(tmp_path / "m.db"):
+            waiting.start()
+            time.sleep(0.5)
+            with waiting_at_most(0.05), pytest.raises(StoreLocked, match="is locked by another writer"):
+                bank.remember(ANN, said("I like tea."), session="s")
+        waiting.join(60)
+        assert kept(bank) == ["I like cake."]
+
+
 def test_threads_wait_no_longer_for_each_other(tmp_path: Path) -> None:
     with MemoryBank.open(tmp_path / "m.db", busy_timeout=0.1) as bank:
         with bank._store.transaction():
@@ -266,8 +278,10 @@ def test_close_says_how_much_is_not_on_disk(tmp_path: Path) -> None:
     assert kept(bank) == ["I moved to Ghent.", "I like tea."]
     with locked(tmp_path / "m.db"):
         writer.keep(ANN, said("I like cake."), session="s")
-        with pytest.raises(StoreError, match="1 messages are not on disk yet"):
+        with pytest.raises(StoreError, match=r"1 messages are not on disk yet.* are lost, as the bank is closed"):
             bank.close()
+        with pytest.raises(StoreError, match="are lost"):
+            writer.close()
     with pytest.raises(StoreError, match="is closed; open it again"):
         bank.recall(ANN, "tea")
 
@@ -300,6 +314,23 @@ def test_closing_tells_that_it_waits_and_gives_up_where_the_server_stays_away(
     writer.close()
     assert kept(bank) == ["I moved to Ghent.", "I like tea."]
     bank.close()
+
+
+def test_writers_that_end_together_wait_for_a_lock_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bank = MemoryBank.open(tmp_path / "m.db")
+    writers = [BackgroundWriter(bank) for _ in range(2)]
+    with locked(tmp_path / "m.db"):
+        began = time.monotonic()
+        writers[0].keep(ANN, said("I moved to Ghent."), session="s")
+        with pytest.raises(StoreError, match="1 messages are not on disk yet"):
+            writers[0].end(began - 60)
+        assert time.monotonic() - began < 20, "the other one has waited a minute"
+    ends: list[float] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(BackgroundWriter, "end", lambda _, since: ends.append(since))
+        bank.close()
+    assert len(ends) == 2
+    assert len(set(ends)) == 1
 
 
 def test_the_end_of_a_process_does_not_wait_for_a_bank_that_is_closed(tmp_path: Path) -> None:
@@ -350,6 +381,28 @@ def test_what_is_being_written_from_memory_is_forgotten_too(tmp_path: Path, monk
         bank.forget(ANN, session="t")
         assert ended.wait(60)
         assert bank.turns(ANN, "t") == []
+
+
+def test_a_flush_waits_for_what_is_being_written_though_it_was_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, goes_on, write = threading.Event(), threading.Event(), unwritten.written
+
+    def written(*given: Any) -> int:
+        begun.set()
+        goes_on.wait(60)
+        return write(*given)
+
+    monkeypatch.setattr(background, "written", written)
+    monkeypatch.setattr(background, "_SILENT_S", 0.05)
+    with MemoryBank.open(tmp_path / "m.db") as bank:
+        writer = BackgroundWriter(bank)
+        writer.keep(ANN, said("I like tea."), session="t")
+        assert begun.wait(60)
+        writer.forget(ANN)
+        assert not writer.flush(0.1)
+        goes_on.set()
+        assert writer.flush(60)
 
 
 @pytest.mark.slow
