@@ -12,6 +12,7 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.bridge.pydantic import TypeAdapter, ValidationError
 
 from secom_core.bank import MemoryBank
+from secom_core.bank.answers import keeper_of, turns_of_session
 from secom_core.chats import ChatRecord
 from secom_core.conversation import Message, Scope, Turn, json_flaw
 
@@ -98,6 +99,8 @@ def chat_of(
 ) -> tuple[list[WindowEntry], list[WindowEntry]]:
     """The chat of a session as it was left, with what was remembered after it by others; and the latter by itself.
 
+    What the background writer keeps of it, because the store is locked, stands there as it will once it is written.
+
     Args:
         bank: where it is.
         scope: whose it is.
@@ -107,9 +110,14 @@ def chat_of(
     Raises:
         StoreError: the store failed.
     """
-    turns = bank.turns(scope, session)
+    # What waits is read first: what is written meanwhile is then among what is stored.
+    unwritten = [each for each in keeper_of(bank, scope).keeps(scope) if each.session == session and each.chat]
+    turns = turns_of_session(bank, scope, session)
     said = {message.id: (message, turn) for turn in turns for message in turn.messages}
-    kept = _by_turns(bank.chats.read(scope, session))
+    kept = bank.chats.read(scope, session)
+    for each in unwritten:
+        kept += _still_to_come(bank.chats.kept(each.chat), kept, said)
+    kept = _by_turns(kept)
     shown = [(each, entry) for each in kept if (entry := _entry(each, said.get(each.name))) is not None]
     names = {each.name for each in kept}
     unkept = _after(names, [message for message, _ in said.values()])
@@ -118,6 +126,17 @@ def chat_of(
     again = {each.name for each in waiting if each.name}
     entries = [each for each in entries if each.name not in again]
     return [*entries, *waiting], [each for each in entries if each.name and each.name not in names]
+
+
+def _still_to_come(
+    new: Sequence[ChatRecord], kept: Sequence[ChatRecord], said: Mapping[str | None, tuple[Message, Turn]]
+) -> list[ChatRecord]:
+    """What is added to what is kept, with the ids of turns in the place of those of messages."""
+    there = [(each.name, each.body) for each in kept]
+    if all((each.name, each.body) in there for each in new):
+        return []
+    turns = {None: None, **{name: turn.id for name, (_, turn) in said.items()}}
+    return [replace(each, turn_id=turns[each.turn_id]) for each in new if each.turn_id in turns]
 
 
 def _each_once(shown: Sequence[tuple[ChatRecord, WindowEntry]]) -> list[tuple[str | None, WindowEntry]]:

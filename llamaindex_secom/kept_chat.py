@@ -10,7 +10,7 @@ from typing import Literal, TypeVar
 from llama_index.core.bridge.pydantic import PrivateAttr
 
 from secom_core.bank import BackgroundWriter, MemoryBank
-from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon, shared_writer, waiting_for_a_lock
+from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon, keeper_of, waiting_for_a_lock
 from secom_core.bank.unwritten import is_forgotten
 from secom_core.chats import ChatRecord
 from secom_core.conversation import Turn
@@ -20,7 +20,7 @@ from secom_core.stores.database import waiting_at_most
 from .chat_log import chat_of, found_records, last_turn, left_out, records, still_unlisted
 from .known_messages import Held
 from .saving import SavedMessages
-from .unstored import FAILURES, store_all, warn_store_failed
+from .unstored import FAILURES, WAIT_FOR, keep_meanwhile, store_all, warn_store_failed
 from .window import WindowEntry
 
 _Named = TypeVar("_Named", WindowEntry, Held)
@@ -54,9 +54,11 @@ class KeptChat(SavedMessages):
         """
         if self._is_read:
             return None
+        if self._late is None:
+            self._store_restored(within)
         try:
             if self._late is not None:
-                with waiting_for_a_lock(shared_writer(self._bank), self.scope, within):
+                with waiting_for_a_lock(keeper_of(self._bank, self.scope), self.scope, within):
                     self._store_unstored()
             with waiting_at_most(within):
                 chat, self._unlisted = self._whole_chat()
@@ -67,6 +69,17 @@ class KeptChat(SavedMessages):
         self._show(chat)
         self._take_in_late()
         return None
+
+    def _store_restored(self, within: float) -> None:
+        """Store what was refused before the memory was saved, or have the background writer do it."""
+        try:
+            if self.unstored:
+                with waiting_for_a_lock(keeper_of(self._bank, self.scope), self.scope, within):
+                    self._store_unstored()
+        except WAIT_FOR:
+            keep_meanwhile(self._bank, self.scope, self.unstored)
+        except FAILURES:
+            pass  # what needs the store tells it
 
     def _take_in_late(self) -> None:
         """Take in a history that was handed over while the chat was not known, and what was put after it."""
@@ -109,7 +122,7 @@ class KeptChat(SavedMessages):
         error = self._read()
         try:
             if error is None and not self.unstored:
-                with waiting_for_a_lock(shared_writer(self._bank), self.scope):
+                with waiting_for_a_lock(keeper_of(self._bank, self.scope), self.scope):
                     pass  # where the words of another object wait, they would be stored twice
             if error is None:
                 epoch_soon(self._bank, self.scope)
@@ -150,11 +163,12 @@ class KeptChat(SavedMessages):
         Raises:
             StoreError: the store failed, or is locked for longer.
         """
-        self._store_unstored()
+        with waiting_for_a_lock(keeper_of(self._bank, self.scope), self.scope, math.inf):
+            self._store_unstored()
         if self._late is not None:
             with waiting_at_most(within):
                 self._bank.turns(self.scope, self.session)
-            shared_writer(self._bank).flush(ANSWER_WAITS_S)  # the history waits behind what was said before
+            keeper_of(self._bank, self.scope).flush(ANSWER_WAITS_S)  # the history waits behind what was said before
         if self.is_waiting and (error := self._read(within)) is not None:
             raise error
         self._store_unstored()
@@ -198,13 +212,13 @@ class KeptChat(SavedMessages):
         self._kept_turn, self._unlisted = (None, []) if anew else (self._kept_turn, self._unlisted)
         self._unkept = [*([] if anew else self._unkept), *entries]
         self._is_anew = anew or self._is_anew
-        if self._is_read and not self.unstored and (self._unkept or self._is_anew):
+        if self._is_read and all(each.is_kept for each in self.unstored) and (self._unkept or self._is_anew):
             self._keep_unkept()
         self._stay_in_turn()
 
     def _keep_unkept(self) -> None:
         try:
-            with waiting_for_a_lock(shared_writer(self._bank), self.scope):
+            with waiting_for_a_lock(keeper_of(self._bank, self.scope), self.scope):
                 kept = self._records(self._unkept)
                 if self._is_anew:
                     kept = [*left_out(self._bank, self.scope, self.session, kept), *kept]
@@ -212,5 +226,17 @@ class KeptChat(SavedMessages):
                     self._kept_turn = next((each.turn_id for each in reversed(kept) if each.turn_id), self._kept_turn)
                     self._unkept, self._unlisted, self._is_anew = [], [], False
         except FAILURES as error:
-            # What is remembered of them is stored already: nothing is raised, or it would be put again.
-            warn_store_failed("tool calls and system messages are kept with the next ones", error)
+            is_left = isinstance(error, WAIT_FOR) and self._is_left_to_the_writer()
+            if not (is_left and isinstance(error, StoreLocked)):
+                # What is remembered of them is stored already: nothing is raised, or it would be put again.
+                warn_store_failed("tool calls and system messages are kept with the next ones", error)
+
+    def _is_left_to_the_writer(self) -> bool:
+        """Give the background writer what is not kept yet; whether it could be given it, as the session is there."""
+        kept = [*found_records(self._unlisted), *records(self._unkept, self._kept_turn)]
+        turn = next((each.turn_id for each in reversed(kept) if each.turn_id), None)
+        if turn is None or self._is_anew:
+            return False
+        keeper_of(self._bank, self.scope).keep(self.scope, (), session=self.session, chat=kept)
+        self._unkept, self._unlisted, self._kept_turn = [], [], turn
+        return True

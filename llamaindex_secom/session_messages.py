@@ -13,14 +13,20 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.bridge.pydantic import ConfigDict, PrivateAttr, field_validator
 
 from secom_core.bank import MemoryBank
-from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon, shared_writer, waiting_for_a_lock
+from secom_core.bank.answers import (
+    ANSWER_WAITS_S,
+    epoch_soon,
+    keeper_of,
+    shared_writer,
+    wait_until_written,
+    waiting_for_a_lock,
+)
 from secom_core.bank.unwritten import with_id_and_time
 from secom_core.chats import ChatRecord
 from secom_core.conversation import Message, Scope, Turn, check_scope
-from secom_core.errors import StoreError, StoreLocked, StoreUnwritable
+from secom_core.errors import StoreError, StoreLocked
 from secom_core.processes import ForkLock
 from secom_core.stores.database import waiting_at_most
-from secom_core.stores.reasons import ConnectionLost
 
 from .agent_steps import UserHook, said_by_user
 from .chat_log import last_turn, next_name
@@ -29,7 +35,16 @@ from .edits import check_ids, edited_away, in_their_places, turns_from, with_the
 from .kept_chat import KeptChat
 from .known_messages import Held, held_of, match_messages, memorable_by_place, words_of
 from .saved import know
-from .unstored import FAILURES, Unstored, keep_meanwhile, remember_with_chat, turn_of, warn_store_failed
+from .unstored import (
+    FAILURES,
+    WAIT_FOR,
+    Unstored,
+    ids_that_wait,
+    keep_meanwhile,
+    remember_with_chat,
+    turn_of,
+    warn_store_failed,
+)
 from .window import (
     SYSTEM,
     TOOL,
@@ -88,6 +103,7 @@ class SessionMessages(KeptChat):
             epoch = epoch_soon(self._bank, self.scope)
             if epoch != self._epoch and any(entry.turn for entry in self.window):
                 waiting = {message.id for batch in self.unstored for message in batch.messages}
+                waiting |= ids_that_wait(self._bank, self.scope)
                 gone = forgotten_turns(self._bank, self.scope, self.window, session=self.session, waiting=waiting)
                 said = {words_of(each) for each in given}
                 held = {self.window[place].turn for place, each in self._words(self.window) if words_of(each) in said}
@@ -178,6 +194,7 @@ class SessionMessages(KeptChat):
         """Begin a new session. What was remembered stays; `MemoryBank.forget` deletes it."""
         with self._lock:
             try:
+                wait_until_written(keeper_of(self._bank, self.scope), self.scope)
                 self._settle()
                 names = self._bank.sessions(self.scope)
                 if self.session in names:
@@ -200,7 +217,7 @@ class SessionMessages(KeptChat):
         Returns:
             Whether everything is stored and made. What is not is made by the next recall.
         """
-        if (keeper := shared_writer(self._bank)).keeps(self.scope):
+        if (keeper := keeper_of(self._bank, self.scope)).keeps(self.scope):
             keeper.flush(timeout)  # what is kept beside the turns waits behind what was said before
         with self._lock:
             try:
@@ -266,20 +283,24 @@ class SessionMessages(KeptChat):
         return told_of, is_kept
 
     def _stored(self, new: list[Message], chat: Sequence[ChatRecord]) -> tuple[list[str], bool]:
-        """The turns of the messages, or the ids that stand for them where the store fails; whether the chat is kept."""
+        """The turns of the messages, or the ids that stand for them where the store fails; whether the chat is kept.
+
+        So it is also where the background writer has it.
+        """
         answers = turn_of(last_turn(self.window), self.unstored)
         waiting = Unstored(session=self.session, messages=new, answers=answers)
         try:
-            with waiting_for_a_lock(shared_writer(self._bank), self.scope):
+            with waiting_for_a_lock(keeper_of(self._bank, self.scope), self.scope):
                 self._store_unstored()
                 return remember_with_chat(self._target, self.scope, self.session, new, chat, answers)
         except FAILURES as error:
             if not isinstance(error, StoreLocked):
                 self._failed("messages are kept and stored with the next ones", error)
-            if isinstance(error, (StoreUnwritable, ConnectionLost)):
-                keep_meanwhile(self._bank, self.scope, [waiting])
-        self.unstored = [*self.unstored, waiting]
-        return [str(message.id) for message in new], False
+            self.unstored = [*self.unstored, waiting]
+            if isinstance(error, WAIT_FOR):
+                waiting.chat = [*chat] if self._is_read else []
+                keep_meanwhile(self._bank, self.scope, self.unstored)
+        return [str(message.id) for message in new], bool(waiting.chat)
 
     # -- what is edited away ----------------------------------------------------------------------------------------
 

@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
 from llama_index.core.bridge.pydantic import BaseModel, Field, PrivateAttr
 
 from secom_core.bank import BackgroundWriter, MemoryBank
-from secom_core.bank.answers import shared_writer
+from secom_core.bank.answers import keeper_of
+from secom_core.bank.unwritten import renamed
 from secom_core.chats import ChatRecord
 from secom_core.conversation import Message, Scope
 from secom_core.errors import InvalidInput, ModelError, StoreError, StoreUnwritable, warn_degraded
+from secom_core.stores.reasons import ConnectionLost
 
 FAILURES: Final = (StoreError, ModelError)
 """Errors that may pass by themselves; any other is the caller's to fix."""
+WAIT_FOR: Final = (StoreUnwritable, ConnectionLost)
+"""Those that the background writer waits out."""
 
 
 class Unstored(BaseModel):
-    """Messages of one session that the store refused, each with an id and its time, and the turn that they answer."""
+    """Messages of one session that the store refused, each with an id and its time, and the turn that they answer.
+
+    What is kept beside them, such as calls of tools, waits with them where the background writer was given both.
+    """
 
     session: str
     messages: list[Message] = Field(default_factory=list)
     answers: str | None = None
+    chat: list[ChatRecord] = Field(default_factory=list)
     _is_kept: bool = PrivateAttr(default=False)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the background writer was given them."""
+        return self._is_kept
 
 
 def store_all(target: MemoryBank | BackgroundWriter, scope: Scope, waiting: list[Unstored]) -> dict[str, str]:
@@ -45,14 +56,13 @@ def store_all(target: MemoryBank | BackgroundWriter, scope: Scope, waiting: list
     """
     turns: dict[str, str] = {}
     while waiting:
-        messages, store = waiting[0].messages, partial(target.remember, scope, session=waiting[0].session)
+        session, messages, chat = waiting[0].session, waiting[0].messages, waiting[0].chat
+        store = partial(remember_with_chat, target, scope, session, answers=waiting[0].answers)
         try:
-            result = store(messages, answers=waiting[0].answers)
+            stored, _ = store(messages, chat)
         except InvalidInput:
             # Another message has one of the ids by now: the words are worth more than the ids.
-            messages = [replace(message, id=uuid.uuid4().hex) for message in messages]
-            result = store(messages, answers=waiting[0].answers)
-        stored = result.turns_of(messages)
+            stored, _ = store(*renamed(messages, chat))
         turns |= {str(message.id): turn for message, turn in zip(waiting[0].messages, stored, strict=True)}
         waiting.pop(0)
     return turns
@@ -113,14 +123,20 @@ def keep_meanwhile(bank: MemoryBank, scope: Scope, waiting: Sequence[Unstored]) 
     """
     for each in waiting:
         if not each._is_kept:
-            shared_writer(bank).keep(scope, each.messages, session=each.session, answers=each.answers)
+            keeper = keeper_of(bank, scope)
+            keeper.keep(scope, each.messages, session=each.session, answers=each.answers, chat=each.chat)
             each._is_kept = True
+
+
+def ids_that_wait(bank: MemoryBank, scope: Scope) -> set[str | None]:
+    """The ids of a scope's messages that the background writer keeps, whoever gave it them."""
+    return {message.id for each in keeper_of(bank, scope).keeps(scope) for message in each.messages}
 
 
 def still_waiting(bank: MemoryBank, scope: Scope, waiting: Sequence[Unstored]) -> list[Unstored]:
     """Those that the background writer was not given, or keeps: it has written the others, or they were forgotten."""
-    is_kept = bool(shared_writer(bank).keeps(scope))
-    return [each for each in waiting if is_kept or not each._is_kept]
+    is_kept = bool(keeper_of(bank, scope).keeps(scope))
+    return [each for each in waiting if is_kept or not each.is_kept]
 
 
 def warn_store_failed(consequence: str, error: Exception) -> None:

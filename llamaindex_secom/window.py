@@ -19,7 +19,7 @@ from .arguments import check_list
 from .convert import all_without_recalled, text_of
 from .cutting import without_middle
 from .message_tokens import MessageTokens
-from .unstored import FAILURES
+from .unstored import FAILURES, ids_that_wait
 
 SYSTEM: Final = frozenset({MessageRole.SYSTEM, MessageRole.DEVELOPER})
 TOOL: Final = frozenset({MessageRole.TOOL, MessageRole.FUNCTION})
@@ -278,7 +278,7 @@ def answers_to_forgotten(
     try:
         if not (asked and answers) or epoch_soon(bank, scope) == epoch:
             return {}
-        gone = forgotten_turns(bank, scope, asked, session=session, waiting=())
+        gone = forgotten_turns(bank, scope, asked, session=session, waiting=ids_that_wait(bank, scope))
     except FAILURES:
         return {}
     return {place: turn for turn in gone for place in answers if entries[place].seen.role not in SYSTEM}

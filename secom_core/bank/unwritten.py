@@ -62,25 +62,26 @@ def written(bank: MemoryBank, waiting: Unwritten) -> int:
         StoreError: the store failed again; nothing was written.
     """
     only_in, chat = waiting.epoch[0] if waiting.epoch is not None else None, waiting.chat
-    # Where the answer to a commit was lost, it is there already.
-    if chat and bank.chats.holds(waiting.scope, waiting.session, chat):
-        chat = ()
     if not waiting.messages:
-        if chat:
-            bank.chats.write(waiting.scope, waiting.session, chat)
+        bank.chats.write(waiting.scope, waiting.session, chat, once=True)
         return 0
     write = partial(bank.storage.write, waiting.scope, waiting.session, only_in=only_in, answers=waiting.answers)
     try:
         return write(waiting.messages, also=bank.chats.beside(chat) if chat else ())
     except DuplicateId:
         # Another message has one of the ids by now: the words are worth more than the ids.
-        ids: dict[str | None, str] = {message.id: uuid.uuid4().hex for message in waiting.messages}
-        renamed = [replace(message, id=ids[message.id]) for message in waiting.messages]
-        chat = [
-            replace(each, turn_id=ids.get(each.turn_id, each.turn_id), name=ids.get(each.name, each.name))
-            for each in chat
-        ]
-        return write(renamed, also=bank.chats.beside(chat) if chat else ())
+        messages, chat = renamed(waiting.messages, chat)
+        return write(messages, also=bank.chats.beside(chat) if chat else ())
+
+
+def renamed(messages: Sequence[Message], chat: Sequence[ChatRecord]) -> tuple[list[Message], list[ChatRecord]]:
+    """The messages with other ids, and what is kept beside them."""
+    new = [replace(message, id=uuid.uuid4().hex) for message in messages]
+    ids: dict[str | None, str | None] = {old.id: each.id for old, each in zip(messages, new, strict=True)}
+    beside = [
+        replace(each, turn_id=ids.get(each.turn_id, each.turn_id), name=ids.get(each.name, each.name)) for each in chat
+    ]
+    return new, beside
 
 
 def with_id_and_time(bank: MemoryBank, message: Message) -> Message:

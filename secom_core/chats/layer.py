@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from ..conversation import Scope, check_scope
 from ..layers import Layer, register
-from ..stores.rows import SessionRow
+from ..stores.rows import SessionRow, Touched
 from ..stores.sql import Also, SqlStore
 from . import store as rows
 from .records import ChatRecord, redacted
@@ -38,7 +38,15 @@ class Chats:
         row = self._store.session_named(self._current(check_scope(scope)), session)
         return rows.records(self._store, row) if row is not None else []
 
-    def write(self, scope: Sequence[str], session: str, records: Sequence[ChatRecord], *, anew: bool = False) -> bool:
+    def write(
+        self,
+        scope: Sequence[str],
+        session: str,
+        records: Sequence[ChatRecord],
+        *,
+        anew: bool = False,
+        once: bool = False,
+    ) -> bool:
         """Add messages to the chat of a session, redacted.
 
         Args:
@@ -46,6 +54,7 @@ class Chats:
             session: its name.
             records: in order; those whose turn is not in the bank are left out.
             anew: in the place of all that the chat holds.
+            once: add nothing where the chat has all of them.
 
         Returns:
             Whether it was done: not where nothing of the session is remembered yet.
@@ -54,23 +63,20 @@ class Chats:
             StoreError: the store failed; nothing was written.
         """
         row = self._store.session_named(check_scope(scope), session)
-        return row is not None and rows.write(self._store, row, self._kept(records), anew=anew)
-
-    def holds(self, scope: Sequence[str], session: str, records: Sequence[ChatRecord]) -> bool:
-        """Whether the chat of a session has all these messages, whatever turns they go with.
-
-        Raises:
-            StoreError: the store failed.
-        """
-        there = [(each.name, each.body) for each in self.read(scope, session)]
-        return all((each.name, each.body) in there for each in self._kept(records))
+        return row is not None and rows.write(self._store, row, self.kept(records), anew=anew, once=once)
 
     def beside(self, records: Sequence[ChatRecord]) -> list[Also]:
         """What adds messages to the chat in the transaction that writes turns; nothing where there are none."""
-        new = self._kept(records)
-        return [lambda connection, session, touched: rows.add(connection, session, new, touched.places)] if new else []
+        new = self.kept(records)
 
-    def _kept(self, records: Sequence[ChatRecord]) -> list[ChatRecord]:
+        def add(connection: Connection, session: SessionRow, touched: Touched) -> None:
+            # Messages that are all known were written before, and these with them, or another memory has them.
+            rows.add(connection, session, new, touched.places, once=not touched.places)
+
+        return [add] if new else []
+
+    def kept(self, records: Sequence[ChatRecord]) -> list[ChatRecord]:
+        """Messages as they are kept: redacted."""
         return [replace(each, body=self.redacted(each.body)) for each in records]
 
     def redacted(self, value: Any) -> Any:

@@ -33,10 +33,15 @@ _NOWHERE: Final[Mapping[str, int]] = MappingProxyType({})
 _PLACES: Final = select(messages.c.name, messages.c.turn).where(messages.c.session_id == bindparam("session"))
 # Each row finds its place when it is added, so that nobody has to ask for it first.
 _ADD: Final = insert(chat_messages).values(place=_NEXT_PLACE)
+_HELD: Final = select(chat_messages.c.name, chat_messages.c.body).where(
+    chat_messages.c.session_id == bindparam("session")
+)
 
 
 @retry_if_contended
-def write(store: SqlStore, session: SessionRow, records: Sequence[ChatRecord], *, anew: bool) -> bool:
+def write(
+    store: SqlStore, session: SessionRow, records: Sequence[ChatRecord], *, anew: bool, once: bool = False
+) -> bool:
     """Add records to the chat of a session, in one transaction; those whose turn is forgotten by now are left out.
 
     Args:
@@ -44,6 +49,7 @@ def write(store: SqlStore, session: SessionRow, records: Sequence[ChatRecord], *
         session: the session's row.
         records: in order.
         anew: in the place of all that it holds.
+        once: as for `add`.
 
     Returns:
         Whether the session was still there.
@@ -54,12 +60,17 @@ def write(store: SqlStore, session: SessionRow, records: Sequence[ChatRecord], *
             return False
         if anew:
             connection.execute(delete(chat_messages).where(chat_messages.c.session_id == session.id))
-        add(connection, session, records)
+        add(connection, session, records, once=once)
     return True
 
 
 def add(
-    connection: Connection, session: SessionRow, records: Sequence[ChatRecord], known: Mapping[str, int] = _NOWHERE
+    connection: Connection,
+    session: SessionRow,
+    records: Sequence[ChatRecord],
+    known: Mapping[str, int] = _NOWHERE,
+    *,
+    once: bool = False,
 ) -> None:
     """Add records to the chat of a session that is there; the id of any message of a turn names the turn.
 
@@ -68,6 +79,7 @@ def add(
         session: the session's row.
         records: in order; those whose turn is not there are left out.
         known: the turns that messages are in, by their ids, as far as they are known.
+        once: add nothing where the chat has all of them: another writer, or a commit whose answer was lost, was first.
     """
     named = {each.turn_id for each in records if each.turn_id is not None}
     turns = {**known, **_turns(connection, session, named - known.keys())}
@@ -76,6 +88,9 @@ def add(
         for each in records
         if each.turn_id is None or each.turn_id in turns
     ]
+    if once and rows:
+        held = {tuple(row) for row in rows_of(connection, _HELD, {"session": session.id})}
+        rows = [] if all((each["name"], each["body"]) in held for each in rows) else rows
     if rows:
         run(connection, _ADD, *rows)
 

@@ -1,0 +1,166 @@
+"""A chat while another program holds the store's lock: what waits is shown, and is kept once, whole and in order."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
+
+from llama_index.core.base.llms.types import ChatMessage, TextBlock, ToolCallBlock
+
+from llamaindex_secom import SecomMemory
+from secom_core import MemoryBank
+
+ANN = ("acme", "ann")
+
+
+def user(text: str) -> ChatMessage:
+    return ChatMessage(role="user", content=text)
+
+
+def bot(text: str) -> ChatMessage:
+    return ChatMessage(role="assistant", content=text)
+
+
+def call(number: int, *said: str) -> ChatMessage:
+    asked = ToolCallBlock(tool_call_id=f"c{number}", tool_name="look_up", tool_kwargs={"number": number})
+    return ChatMessage(role="assistant", blocks=[*(TextBlock(text=text) for text in said), asked])
+
+
+def result(number: int) -> ChatMessage:
+    return ChatMessage(role="tool", content=f"result {number}", additional_kwargs={"tool_call_id": f"c{number}"})
+
+
+def turn(number: int) -> list[ChatMessage]:
+    return [user(f"Question {number}?"), call(number, "Let me look."), result(number), bot(f"Answer {number}.")]
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Another program writes, and takes its time."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        yield
+        other.execute("COMMIT")
+
+
+def written(bank: MemoryBank) -> None:
+    deadline = time.monotonic() + 60
+    while bank.health().unwritten and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def of(bank: MemoryBank, **options: Any) -> SecomMemory:
+    return SecomMemory(scope=ANN, session="now", bank=bank, **options)
+
+
+def plain(messages: list[ChatMessage]) -> list[tuple[str, str, int]]:
+    return [(each.role.value, each.content or "", len(each.blocks)) for each in messages]
+
+
+@pytest.mark.parametrize("write", ["inline", "background"])
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_calls_of_tools_that_met_a_lock_outlive_their_memory(tmp_path: Path, write: Any, goes_on: bool) -> None:
+    path, said = tmp_path / "m.db", [*turn(0), *turn(1), *turn(2)]
+    with MemoryBank.open(path) as bank:
+        memory = of(bank, write=write)
+        memory.put_messages(turn(0))
+        with locked(path):
+            for number in (1, 2):
+                asked, *steps = turn(number)
+                memory.put(asked)
+                memory.put_messages(steps)
+                assert plain(memory.get_all()) == plain(said[: 4 * number + 4])
+            assert plain(of(bank).get_all()) == plain(said), "another memory shows what waits"
+            if not goes_on:
+                del memory
+        written(bank)
+        if goes_on:
+            memory.put_messages(turn(3))
+            said += turn(3)
+            assert plain(memory.get_all()) == plain(said)
+        assert plain(of(bank).get_all()) == plain(said)
+    with MemoryBank.open(path) as bank:
+        assert plain(of(bank).get_all()) == plain(said)
+        assert [len(each.messages) for each in bank.turns(ANN, "now")] == [3] * (len(said) // 4)
+
+
+def test_calls_of_tools_that_come_by_themselves_outlive_their_memory(tmp_path: Path) -> None:
+    path, said = tmp_path / "m.db", [user("Question 1?"), call(1), result(1), bot("Answer 1.")]
+    with MemoryBank.open(path) as bank:
+        memory = of(bank)
+        memory.put(said[0])
+        with locked(path):
+            for message in said[1:3]:
+                memory.put(message)
+            assert plain(of(bank).get_all()) == plain(said[:3])
+            memory.put(said[3])
+            del memory
+        written(bank)
+        assert plain(of(bank).get_all()) == plain(said)
+
+
+def test_a_memory_for_each_request_goes_on_with_what_waits_of_the_last_one(tmp_path: Path) -> None:
+    path, said = tmp_path / "m.db", turn(0)
+    with MemoryBank.open(path) as bank:
+        of(bank).put_messages(turn(0))
+        with locked(path):
+            for number in (1, 2):
+                asked, *steps = turn(number)
+                of(bank).put(asked)
+                said.append(asked)
+                assert plain(of(bank).get("Why?")) == plain(said)
+                of(bank).put_messages(steps)
+                said += steps
+                assert plain(of(bank).get_all()) == plain(said)
+        written(bank)
+        of(bank).put_messages(turn(3))
+        assert plain(of(bank).get_all()) == plain([*said, *turn(3)])
+        turns = [[each.text for each in one.messages] for one in bank.turns(ANN, "now")]
+        assert turns == [[f"Question {n}?", "Let me look.", f"Answer {n}."] for n in range(4)]
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_a_context_that_is_saved_while_a_turn_waits_has_its_calls_of_tools(tmp_path: Path, is_written: bool) -> None:
+    path = tmp_path / "m.db"
+    with MemoryBank.open(path) as bank, MemoryBank.open(path) as elsewhere:
+        memory = of(bank)
+        memory.put_messages(turn(0))
+        with locked(path):
+            memory.put_messages(turn(1))
+            saved = json.loads(json.dumps(memory.to_dict()))
+            if not is_written:
+                # As where the process is killed.
+                for writer in bank.writers:
+                    writer.forget(ANN)
+            again = SecomMemory.from_dict(saved, bank=elsewhere)
+            assert plain(again.get_all()) == plain([*turn(0), *turn(1)])
+        written(bank)
+        again.put_messages(turn(2))
+        written(elsewhere)
+        for each in (again, of(bank)):
+            assert plain(each.get_all()) == plain([*turn(0), *turn(1), *turn(2)])
+
+
+def test_what_a_saved_context_holds_is_stored_before_what_is_said_next(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    with MemoryBank.open(path) as bank, MemoryBank.open(path) as elsewhere:
+        memory = of(bank)
+        memory.put_messages(turn(0))
+        with locked(path):
+            memory.put_messages(turn(1))
+            saved = json.loads(json.dumps(memory.to_dict()))
+            for writer in bank.writers:
+                writer.forget(ANN)
+        again = SecomMemory.from_dict(saved, bank=elsewhere)
+        again.put_messages(turn(2))
+        for each in (again, of(bank)):
+            assert plain(each.get_all()) == plain([*turn(0), *turn(1), *turn(2)])
