@@ -54,13 +54,13 @@ class KeptChat(SavedMessages):
         """
         if self._is_read:
             return None
-        if self._late is None:
-            self._store_restored(within)
         try:
-            if self._late is not None:
-                with waiting_for_a_lock(keeper_of(self._bank, self.scope), self.scope, within):
-                    self._store_unstored()
             with waiting_at_most(within):
+                if self._late is None:
+                    self._store_restored()
+                else:
+                    with waiting_for_a_lock(keeper_of(self._bank, self.scope), self.scope, within):
+                        self._store_unstored()
                 chat, self._unlisted = self._whole_chat()
         except FAILURES as error:
             return error
@@ -70,11 +70,11 @@ class KeptChat(SavedMessages):
         self._take_in_late()
         return None
 
-    def _store_restored(self, within: float) -> None:
+    def _store_restored(self) -> None:
         """Store what was refused before the memory was saved, or have the background writer do it."""
         try:
             if self.unstored:
-                with waiting_for_a_lock(keeper_of(self._bank, self.scope), self.scope, within):
+                with waiting_for_a_lock(keeper_of(self._bank, self.scope), self.scope):
                     self._store_unstored()
         except WAIT_FOR:
             keep_meanwhile(self._bank, self.scope, self.unstored)

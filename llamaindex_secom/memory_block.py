@@ -17,10 +17,10 @@ from llama_index.core.memory import BaseMemoryBlock, Memory
 from typing_extensions import Unpack
 
 from secom_core.bank import BackgroundWriter, MemoryBank
-from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon, shared_writer, waiting_for_a_lock
+from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon, keeper_of, shared_writer, waiting_for_a_lock
 from secom_core.bank.unwritten import is_forgotten, with_id_and_time
 from secom_core.conversation import Message, check_scope
-from secom_core.errors import StoreLocked, StoreUnwritable
+from secom_core.errors import StoreLocked
 from secom_core.memory import Recall, RecallOptions
 from secom_core.processes import ForkLock
 from secom_core.stores.database import waiting_at_most
@@ -33,7 +33,7 @@ from .dialogue import QueryHook, asked_at, before, check_query_hook, last_user, 
 from .handed_over import SESSION_KEY, UNNAMED_SESSION, hand_over, messages_by_session, new_of
 from .memory_options import BlockFields
 from .tracing import traced_recall
-from .unstored import FAILURES, Unstored, keep_meanwhile, still_waiting, store_all, warn_store_failed
+from .unstored import FAILURES, WAIT_FOR, Unstored, keep_meanwhile, still_waiting, store_all, warn_store_failed
 
 _TOKEN_BUDGET: Final = 1500
 _MOST: Final = 1024
@@ -313,12 +313,12 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
             try:
                 with waiting_at_most(ANSWER_WAITS_S):
                     self._leave_out_known()
-                with waiting_for_a_lock(shared_writer(self._bank), self.scope):
+                with waiting_for_a_lock(keeper_of(self._bank, self.scope), self.scope):
                     self._store(waiting)
             except FAILURES as error:
                 if self._unread or not isinstance(error, StoreLocked):
                     warn_store_failed("what left the window is kept and stored with what leaves it next", error)
-                if not self._unread and isinstance(error, (StoreLocked, StoreUnwritable)):
+                if not self._unread and isinstance(error, WAIT_FOR):
                     keep_meanwhile(self._bank, self.scope, self.unstored)
 
     def _leave_out_known(self) -> None:
@@ -350,7 +350,7 @@ class SecomMemoryBlock(BaseMemoryBlock[str]):
         Returns:
             Whether everything is stored and made.
         """
-        if (keeper := shared_writer(self._bank)).keeps(self.scope) and not keeper.flush(timeout):
+        if (keeper := keeper_of(self._bank, self.scope)).keeps(self.scope) and not keeper.flush(timeout):
             return False
         self._take_in([])
         return not self.unstored and (self._writer is None or self._writer.flush(timeout))

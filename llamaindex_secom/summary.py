@@ -18,11 +18,11 @@ from llama_index.core.memory import BaseMemoryBlock, Memory
 from typing_extensions import Unpack
 
 from secom_core.bank import MemoryBank
-from secom_core.bank.answers import ANSWER_WAITS_S, shared_writer, waiting_for_a_lock
+from secom_core.bank.answers import ANSWER_WAITS_S, keeper_of, waiting_for_a_lock
 from secom_core.bank.unwritten import with_id_and_time
 from secom_core.context.block import counter_with, shown_with
 from secom_core.conversation import Message, check_scope
-from secom_core.errors import InvalidInput, StoreError, StoreLocked, StoreUnwritable, warn_degraded
+from secom_core.errors import InvalidInput, StoreError, StoreLocked, warn_degraded
 from secom_core.llm.flow import ChatModel
 from secom_core.memory import RecallOptions
 from secom_core.processes import ForkLock, ForkWorker
@@ -36,7 +36,7 @@ from .arguments import NoOthers, refuse_unknown
 from .convert import escape_braces, without_recalled
 from .handed_over import hand_over, messages_by_session, new_of
 from .models import as_chat_model
-from .unstored import Unstored, keep_meanwhile, still_waiting, store_all, warn_store_failed
+from .unstored import WAIT_FOR, Unstored, keep_meanwhile, still_waiting, store_all, warn_store_failed
 
 _TOKEN_BUDGET: Final = 1500
 _PART: Final = re.compile(r"/part-(\d+)\Z")
@@ -221,9 +221,9 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
                     self._queue += self._parts_of(*self._unread[0])
                     del self._unread[0]
             try:
-                with waiting_for_a_lock(shared_writer(self._bank), self.scope, within):
+                with waiting_for_a_lock(keeper_of(self._bank, self.scope), self.scope, within):
                     store_all(self._bank, self.scope, self._queue)
-            except (StoreLocked, StoreUnwritable):
+            except WAIT_FOR:
                 keep_meanwhile(self._bank, self.scope, self._queue)
                 raise
         except StoreError as error:
@@ -268,7 +268,7 @@ class RecursiveSummaryMemoryBlock(BaseMemoryBlock[str]):
         await asyncio.to_thread(self._settle)
 
     def _settle(self) -> None:
-        writer = shared_writer(self._bank)
+        writer = keeper_of(self._bank, self.scope)
         if writer.keeps(self.scope):
             writer.flush(_SETTLED_WITHIN_S)
         with self._lock:

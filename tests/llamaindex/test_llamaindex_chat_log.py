@@ -18,7 +18,7 @@ from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock,
 
 from llamaindex_secom import SecomMemory
 from llamaindex_secom.convert import text_of
-from secom_core import DegradedWarning, InvalidInput, MemoryBank, StoreError
+from secom_core import InvalidInput, MemoryBank, StoreError
 from secom_core.bank.records import Remembered
 from secom_core.chats import ChatRecord
 

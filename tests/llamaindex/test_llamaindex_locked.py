@@ -16,8 +16,9 @@ pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 
 from llama_index.core.base.llms.types import ChatMessage, TextBlock, ToolCallBlock
 
-from llamaindex_secom import SecomMemory
+from llamaindex_secom import RecursiveSummaryMemoryBlock, SecomMemory, SecomMemoryBlock
 from secom_core import MemoryBank
+from secom_core.stores.reasons import ConnectionLost
 
 ANN = ("acme", "ann")
 
@@ -164,3 +165,22 @@ def test_what_a_saved_context_holds_is_stored_before_what_is_said_next(tmp_path:
         again.put_messages(turn(2))
         for each in (again, of(bank)):
             assert plain(each.get_all()) == plain([*turn(0), *turn(1), *turn(2)])
+
+
+@pytest.mark.filterwarnings("ignore::secom_core.DegradedWarning")
+@pytest.mark.parametrize("kind", [SecomMemoryBlock, RecursiveSummaryMemoryBlock])
+async def test_what_left_the_window_while_the_server_went_away_is_written_without_the_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any
+) -> None:
+    def lost(*_: Any, **__: Any) -> None:
+        raise ConnectionLost("the server is away")
+
+    with MemoryBank.open(tmp_path / "m.db", summaries=True) as bank:
+        block = kind(scope=ANN, bank=bank)
+        with monkeypatch.context() as away:
+            away.setattr(bank._store, "append", lost)
+            await block.aput([user("I moved to Ghent."), bot("Nice.")], from_short_term_memory=True, session_id="now")
+        del block
+        written(bank)
+        said = [each.text for name in bank.sessions(ANN) for one in bank.turns(ANN, name) for each in one.messages]
+        assert said == ["I moved to Ghent.", "Nice."]
