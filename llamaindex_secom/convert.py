@@ -71,9 +71,14 @@ def text_of(chat: ChatMessage, *, tools: bool = False) -> str:
 
 def asked_in(chat: ChatMessage) -> str:
     """What a message asks: its own words, or where it has none, the marks and the words of what is attached."""
-    kept = (_block_text(block, False) for block in chat.blocks if not _is_attached(block))
-    words = "\n".join(part for part in kept if part is not None)
+    words = own_words(chat)
     return words if words.strip() else text_of(chat)
+
+
+def own_words(chat: ChatMessage) -> str:
+    """The words of a message without what is attached to it."""
+    kept = (_block_text(block, False) for block in chat.blocks if not _is_attached(block))
+    return "\n".join(part for part in kept if part is not None)
 
 
 def _is_attached(block: BaseContentBlock) -> bool:

@@ -13,7 +13,7 @@ from secom_core.conversation import Message, Scope, Turn
 from secom_core.errors import DuplicateId, shorten
 
 from .answers import is_answer, without_any_marker
-from .convert import text_of
+from .convert import own_words, text_of
 from .known_messages import Words, words_of
 from .window import WindowEntry
 
@@ -171,6 +171,41 @@ def in_their_places(
     if last:
         before[len(said)] = [*before.get(len(said), ()), *(again[name] for name in again if name in last)]
     return before
+
+
+# -- what is attached -------------------------------------------------------------------------------------------------
+
+
+def with_kept_attachments(entries: list[WindowEntry], old: Sequence[WindowEntry]) -> list[WindowEntry]:
+    """The entries of a history, each with what is attached to it in the chat: many pages hand over the words alone.
+
+    A history that gives back anything that was attached leaves out the rest on purpose.
+
+    Args:
+        entries: what is handed over.
+        old: the chat.
+    """
+    if not any(_has_attachments(each.message) for each in old):
+        return entries
+    said, now = ([_said(each.message) for each in chat] for chat in (old, entries))
+    alike = SequenceMatcher(None, said, now, autojunk=False).get_matching_blocks()
+    pairs = [(old[each.a + step].message, each.b + step) for each in alike for step in range(each.size)]
+    kept = {place: message.blocks for message, place in pairs if _has_attachments(message)}
+    if any(_has_attachments(entries[place].message) for place in kept):
+        return entries
+    changed = list(entries)
+    for place, blocks in kept.items():
+        message = entries[place].message.model_copy(update={"blocks": blocks})
+        changed[place] = entries[place].model_copy(update={"message": message})
+    return changed
+
+
+def _said(chat: ChatMessage) -> tuple[str, str]:
+    return chat.role, _on_one_line(own_words(chat))
+
+
+def _has_attachments(chat: ChatMessage) -> bool:
+    return own_words(chat) != text_of(chat)
 
 
 # -- markers of citations ---------------------------------------------------------------------------------------------

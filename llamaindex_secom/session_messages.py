@@ -31,7 +31,15 @@ from secom_core.stores.database import waiting_at_most
 from .agent_steps import UserHook, said_by_user
 from .chat_log import last_turn, next_name
 from .convert import copied, text_of, to_messages
-from .edits import check_ids, edited_away, in_their_places, turns_from, with_their_steps, without_beside
+from .edits import (
+    check_ids,
+    edited_away,
+    in_their_places,
+    turns_from,
+    with_kept_attachments,
+    with_their_steps,
+    without_beside,
+)
 from .kept_chat import KeptChat
 from .known_messages import Held, held_of, match_messages, memorable_by_place, words_of
 from .saved import know
@@ -157,10 +165,10 @@ class SessionMessages(KeptChat):
 
     def _take_in(self, entries: list[WindowEntry]) -> None:
         # Whatever cannot be remembered is refused here, before anything is forgotten.
-        given = [message for _, message in self._words(entries)]
-        self._drop_forgotten(given)
+        self._drop_forgotten([message for _, message in self._words(entries)])
         old, window = self._without_late(self._chat()), self.window
-        entries = self._given_again(entries, old)
+        entries = self._given_again(with_kept_attachments(entries, old), old)
+        given = [message for _, message in self._words(entries)]
         gone, said = self._edited_away(old, entries)
         names = {old[place].name or "" for place in gone} - {""}
         later = self._to_forget(names | self._overtaking(entries, old), given)

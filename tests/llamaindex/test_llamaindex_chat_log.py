@@ -14,7 +14,14 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 
-from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    DocumentBlock,
+    ImageBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+)
 
 from llamaindex_secom import SecomMemory
 from llamaindex_secom.convert import text_of
@@ -320,6 +327,51 @@ def test_a_history_of_a_front_end_edits_what_it_says_and_no_more(bank: MemoryBan
     else:
         assert len(said_then) == len(kept)
     assert texts(memory.get_all()) == texts(memory_of(bank).get_all()) == texts(handed_over)
+
+
+BIRD, OTHER = ImageBlock(image=b"aaaa", image_mimetype="image/png"), ImageBlock(url="https://a.example/wren.png")
+BILL = DocumentBlock(data=b"Invoice 77: 40 euros.", title="bill.txt", document_mimetype="text/plain")
+
+
+def attaching(text: str, *attached: Any) -> ChatMessage:
+    return ChatMessage(role="user", blocks=[*([TextBlock(text=text)] if text else []), *attached])
+
+
+ATTACHED = [
+    *(attaching("Which bird is it?", BIRD), bot("A robin.")),
+    *(attaching("What do I owe?", BILL), bot("40 euros.")),
+    *(attaching("", OTHER), bot("A wren.")),
+]
+
+
+@pytest.mark.parametrize("first", [0, 2])
+@pytest.mark.parametrize("is_new", [False, True])
+def test_a_history_without_attachments_leaves_them_remembered(bank: MemoryBank, first: int, *, is_new: bool) -> None:
+    memory = memory_of(bank)
+    memory.put_messages(ATTACHED)
+    before, epoch = bank.turns(ANN, "now"), bank.storage.epoch(ANN)
+    if is_new:
+        memory = memory_of(bank)
+    words = [ChatMessage(role=each.role, content=each.content or "") for each in ATTACHED]
+    memory.set([*words[first:], attaching("And this one?", BIRD)])
+    assert bank.turns(ANN, "now")[:-1] == before
+    assert bank.storage.epoch(ANN) == epoch
+    assert said(bank)[1:] == [
+        ["What do I owe?\n[document: bill.txt]\nInvoice 77: 40 euros.", "40 euros."],
+        ["[image: https://a.example/wren.png]", "A wren."],
+        ["And this one?\n[image]"],
+    ]
+    assert memory.get_all()[:-1] == ATTACHED[first:], "the model sees it as it did"
+    memory.set([*words[first:3], bot("Nothing.")])
+    assert said(bank)[-1] == ["What do I owe?\n[document: bill.txt]\nInvoice 77: 40 euros.", "Nothing."]
+
+
+def test_a_history_that_gives_back_what_was_attached_may_leave_some_of_it_out(bank: MemoryBank) -> None:
+    memory = memory_of(bank)
+    memory.put_messages(ATTACHED)
+    memory.set([*ATTACHED[:2], attaching("What do I owe?"), bot("I do not know.")])
+    assert said(bank) == [["Which bird is it?\n[image]", "A robin."], ["What do I owe?", "I do not know."]]
+    assert memory_of(bank).get_all()[2] == attaching("What do I owe?")
 
 
 def looked(number: int) -> list[ChatMessage]:
