@@ -120,7 +120,10 @@ class Cipher:
         saved = (
             "export each scope that still opens" if self.is_on else "save what it still holds (secom export --damaged)"
         )
-        return f"is damaged ({reason}); put its latest backup in its place, or {saved}"
+        return (
+            f"is damaged ({reason}); {saved}, or put its latest backup in its place, once the file's -wal and -shm, "
+            "which do not suit a backup, are removed too"
+        )
 
     def rekey(self, engine: Engine, key: str, *, wait: float) -> None:
         """Encrypt every page with another key, in one transaction: whoever is killed has the old or the new one.

@@ -56,7 +56,8 @@ class OpenFile:
         if self._opened is not None and _identity(self.path) != self._opened:
             raise StoreError(
                 f"the bank's file {str(self.path)!r} was removed or replaced while it was open, and nothing more "
-                "is written; close the bank, put the file or a backup of it in its place, and open the bank again"
+                f"is written; close the bank, put the file back, or, once {self.path.name}-wal and "
+                f"{self.path.name}-shm are removed too, a backup of it, and open the bank again"
             )
 
     def is_at(self, file: Path) -> bool:

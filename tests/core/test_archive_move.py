@@ -284,6 +284,6 @@ def test_a_move_from_a_damaged_bank_names_that_bank_and_what_to_do(tmp_path):
         if b"A word 200." in raw[start : start + 4096]:
             raw[start : start + 100] = b"\x55" * 100
     (tmp_path / "one.db").write_bytes(raw)
-    wanted = pytest.raises(StoreError, match=r"one\.db is damaged \(.*put its latest backup in its place")
+    wanted = pytest.raises(StoreError, match=r"one\.db is damaged \(.*put its latest backup in its place, once the")
     with MemoryBank.open(tmp_path / "one.db") as bank, MemoryBank.open(tmp_path / "two.db") as other, wanted:
         bank.storage.move_to(other.storage)

@@ -88,14 +88,21 @@ def test_a_file_that_is_no_longer_there_is_noticed_at_the_next_write(tmp_path: P
         with pytest.raises(StoreError, match=r"m\.db' was removed or replaced while it was open, and nothing more is"):
             bank.remember(ANN, said("I like tea."), session="s")
         assert path.exists() == (how == "replaced"), "a new file was made"
+        said_of_it = (bank.health().last_error or "").partition("; ")[2]
+    assert said_of_it == (
+        "close the bank, put the file back, or, once m.db-wal and m.db-shm are removed too, a backup of it, and open "
+        "the bank again"
+    )
     if how == "removed":
         shutil.copy(copy, path)
-    if how != "moved":
+    if how == "moved":
+        (tmp_path / "elsewhere.db").rename(path)
+    else:
         for rest in ("m.db-wal", "m.db-shm"):
             path.with_name(rest).unlink(missing_ok=True)
-        with MemoryBank.open(path) as again:
-            assert again.remember(ANN, said("I like tea."), session="s").new == 1
-            assert again.stats(ANN).turns == 2
+    with MemoryBank.open(path) as again:
+        assert again.remember(ANN, said("I like tea."), session="s").new == 1
+        assert again.stats(ANN).turns == 2
 
 
 # -- closing ----------------------------------------------------------------------------------------------------------
