@@ -235,7 +235,7 @@ class MemoryBank(Looking):
         given = messages.messages if isinstance(messages, Session) else read_messages(messages, timezone=self.timezone)
         new = [stamped(redacted_message(message, self._parts.redact), moment, self.timezone) for message in given]
         if self._parts.denoiser is not None and not later:
-            self._inside.scopes.caught_up(scope)
+            self._inside.statistics(scope)
         done = self._inside.append(scope, name, new, close=close, also=also, answers=answers)
         self._inside.spending.came(done.turns)
         ended = done.ended if not close else (*done.ended, name)

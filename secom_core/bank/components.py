@@ -257,8 +257,7 @@ class Components:
 
     def statistics(self, scope: Scope) -> Statistics | None:
         """How common terms are in a scope; nothing where nothing is remembered."""
-        loaded = self.scopes.caught_up(scope)
-        return loaded.index.statistics if loaded is not None else None
+        return self.recalling.statistics(scope)
 
 
 def _in_step(store: SqlStore, outside: VectorStore, *, size: int) -> VectorStoreSync:

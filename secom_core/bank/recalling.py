@@ -17,13 +17,14 @@ from ..errors import StaleIndex
 from ..filters import Joined, read_filter
 from ..layers import Found, Layer, Ranking, Request, Units
 from ..memory import Recall, RecallOptions, Section
-from ..protocols import Vectors
+from ..protocols import Statistics, Vectors
 from ..ranking import Candidate, confidence, standing_statements
 from ..stores.database import retry_if_contended
 from ..telemetry import staged
 from ..vectors import DocumentPlace
 from .asked import Asked
 from .checks import check_moment, check_query
+from .common_terms import CommonTerms
 from .index_steps import step_ends
 from .judging import Judge, Verdict
 from .layers import Layers
@@ -241,6 +242,17 @@ class Recalling:
         with loaded.lock:
             turns = loaded.index.indexes.table.turns_saying(words)
         return list({turn.id: turn for turn in turns}.values())
+
+    def statistics(self, scope: Scope) -> CommonTerms | None:
+        """How common terms are in a scope; nothing where nothing is remembered."""
+
+        def again(error: StaleIndex, asked: Callable[[Statistics], int]) -> int:
+            self.scopes.stale(scope, error, again=False)
+            return self._fresh([scope], lambda: asked(held.index.statistics) if (held := caught_up()) else 0)
+
+        caught_up = partial(self.scopes.caught_up, scope)
+        loaded = self._fresh([scope], caught_up)
+        return CommonTerms(loaded.index.statistics, again) if loaded is not None else None
 
     @retry_if_contended
     def _fresh(self, scopes: Sequence[Scope], read: Callable[[], T]) -> T:

@@ -38,6 +38,7 @@ from secom_core.ranking.merged_columns import Merged
 from secom_core.stores import driver
 from secom_core.stores.schema import index_blocks
 from secom_core.stores.sql import SqlStore
+from secom_core.text.terms import terms
 
 WORDS = [f"{first}{second}" for first in ("bar", "kel", "mon", "tur", "vis") for second in ("dan", "lo", "rik", "sem")]
 
@@ -180,6 +181,24 @@ def test_what_another_process_has_written_anew_meanwhile_is_read_from_there(tmp_
         filled(bank, 20, seed=7)
         assert blocks(bank)
         assert answers(bank) == anew(bank)
+
+
+def test_how_common_terms_are_is_told_where_another_process_writes_the_index_anew_meanwhile(tmp_path: Path) -> None:
+    path, known = tmp_path / "memory.db", [*terms(" ".join(WORDS))]
+    with MemoryBank.open(path) as bank:
+        filled(bank, 30)
+    with MemoryBank.open(path) as one, MemoryBank.open(path) as two, warnings.catch_warnings():
+        warnings.simplefilter("error", DegradedWarning)
+        asked, right = (each._inside.statistics(SCOPE) for each in (one, two))
+        assert asked is not None
+        assert right is not None
+        counts = [right.frequency(term) for term in known]
+        assert min(counts) > 0
+        [(scope_id,)] = two._store.glance("SELECT id FROM scopes")
+        two._store.drop_index(scope_id)
+        assert [asked.frequency(term) for term in known] == counts
+        two.forget(SCOPE)
+        assert one._inside.statistics(SCOPE) is None
 
 
 DAMAGE: dict[str, Callable[[bytes], bytes | None]] = {
