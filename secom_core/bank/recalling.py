@@ -248,7 +248,8 @@ class Recalling:
 
         def again(error: StaleIndex, asked: Callable[[Statistics], int]) -> int:
             self.scopes.stale(scope, error, again=False)
-            return self._fresh([scope], lambda: asked(held.index.statistics) if (held := caught_up()) else 0)
+            count: int = self._fresh([scope], lambda: asked(held.index.statistics) if (held := caught_up()) else 0)
+            return count
 
         caught_up = partial(self.scopes.caught_up, scope)
         loaded = self._fresh([scope], caught_up)
