@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +14,8 @@ from ..text.terms import is_stopword, sentences, terms
 SPEAKERS: Final = ("user", "assistant")
 _MARKDOWN: Final = regex(r"[ \t]*(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*:?")
 _BULLET: Final = regex(
-    r"([ \t]*)([-*•–—+](?=[ \t])|\(?\d{1,3}[.)](?=[ \t])|[・●○①-⑳]|[（(]?\d{1,3}[．、）])?(?(2)[ \t]*)(.*)"
+    r"([ \t]*)([-*•–—+](?=[ \t])|\(?\d{1,3}[.)](?=[ \t])|\[\d{1,3}\][.:]?(?=[ \t])"
+    r"|[・●○①-⑳]|[（(]?\d{1,3}[．、）])?(?(2)[ \t]*)(.*)"
 )
 _TITLE: Final = regex(r"(?:\*\*|__)([^:：]{1,80}?[:：]?)(?:\*\*|__)[:：]?|([^:：]{1,80})[:：]")
 _LABELLED: Final = regex(r"([^\s:：.!?][^:：.!?\n]{0,40})[:：]\s+(?=\S)|(?P<wide>[^\s\W\d_]{2,8})：(?=\S)")
@@ -65,7 +66,7 @@ def statements(text: str) -> list[str]:
     lines come between or are cut. Bullets and numbers go. What names its heading, or somebody else, in its first words
     is left as it is.
     """
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = _without_tables([line for line in text.splitlines() if line.strip()])
     path: list[_Heading] = []
     found: list[str] = []
     for line in lines:
@@ -99,13 +100,28 @@ def is_tag(statement: str) -> bool:
     return _COPIED_TAG.fullmatch(statement) is not None
 
 
+def _without_tables(lines: Sequence[str]) -> list[str]:
+    """The lines, those of tables as ``first: others``, without the names of the columns."""
+    is_rule = [*(set(line) <= set("|-: \t") and "|" in line and "--" in line for line in lines), False]
+    return [_row(line) for place, line in enumerate(lines) if not any(is_rule[place : place + 2])]
+
+
+def _row(line: str) -> str:
+    bare = line.strip()
+    if len(bare) < 2 or not (bare.startswith("|") and bare.endswith("|")):
+        return line
+    first, *others = [each.strip() for each in bare.strip("|").split("|") if each.strip()] or [""]
+    said = ", ".join(others)
+    return said if said.startswith(f"{first}:") else f"{first}: {said}" if said else first
+
+
 def _taken_apart(line: str) -> tuple[float, bool, str]:
     """How deep a line stands, whether it has a bullet, and what is left without it."""
     if heading := _MARKDOWN.fullmatch(line):
         return len(heading[1]), False, heading[2]
     found = _BULLET.fullmatch(line)
     indent, bullet, bare = found.groups(default="") if found else ("", "", line)
-    kind = 0.0 if not bullet else 0.5 if bullet.strip("(.)").isdigit() else 1.0
+    kind = 0.0 if not bullet else 0.5 if bullet.strip("([.:])").isdigit() else 1.0
     return 10 + 2 * len(indent.expandtabs(4)) + kind, bool(bullet), bare.strip()
 
 

@@ -70,16 +70,17 @@ class Summarizer:
     """Brings a summary up to date with a session: by a language model, or by extraction where there is none.
 
     A reply is checked: it has sentences, at most ``limit`` of them, and shares words with what it was made from. A bad
-    one is asked for once more, with what was wrong. One that is too long then is cut to the most informative ``limit``
-    sentences, with a `DegradedWarning`. One that was cut off at the model's own limit is asked to go on; if it does
-    not, what is whole of it is kept with the rest of the previous summary. ``none`` is a right answer to a session
-    that tells nothing. A session longer than one call is folded in parts, each on the summary that the part before it
-    gave; where one fails, those before it stand. What is too long for the model is folded in parts of half the length.
+    one is asked for once more, with what was wrong. One that is too long then is cut to ``limit`` sentences, those on
+    the session first and then the most informative, with a `DegradedWarning`. One that was cut off at the model's own
+    limit is asked to go on; if it does not, what is whole of it is kept with the rest of the previous summary. ``none``
+    is a right answer to a session that tells nothing. A session longer than one call is folded in parts, each on the
+    summary that the part before it gave; where one fails, those before it stand. What is too long for the model is
+    folded in parts of half the length.
 
-    Each statement of the previous summary that the new one lacks is kept as it was, unless the model shows, in one
-    further question, what took its place (`secom_core.summaries.retention` finds them, and asks nothing where none is
-    missing). Missing details are the paper's most frequent error (section 6.4, Table 6); its own answer is to accept
-    it.
+    Each statement of the previous summary that the new one lacks is kept as it was, if there is room beside what the
+    model wrote and unless the model shows, in one further question, what took its place. It is asked about nothing
+    where none is missing (`secom_core.summaries.retention`) or there is no room. Missing details are the paper's most
+    frequent error (section 6.4, Table 6); its own answer is to accept it.
 
     Without a model, the summary is made of sentences of the session and of the previous summary, word for word: those
     that cover most, with a share for the old and the new and for every speaker (`secom_core.summaries.extraction`),

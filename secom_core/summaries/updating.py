@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Final, TypeAlias
 
 from ..conversation import Turn
+from ..derived.coverage import covering
 from ..errors import BadReply, ModelError, warn_degraded
 from ..llm.flow import Procedure, Prompt
 from ..llm.quoting import shortened
@@ -144,7 +145,7 @@ class Update:
         gone = rewritten_sentences(self.previous, text, self.session) if wanted else []
         lost = lost_sentences(self.previous, text, speakers=self._speakers) if wanted else []
         lost = [each for each in lost if each not in gone]
-        if not lost or not is_sound:
+        if not lost or not is_sound or len(memory.statements) == self.limit:
             return lost
         try:
             reply = yield retention_prompt(lost, text, self.session)
@@ -158,12 +159,24 @@ class Update:
         found = [*old, *new]
         kept = found
         if self._too_long(found):
-            kept = balanced(old, new, self.limit, tokens=self.tokens, counter=self.counter)
+            is_sound = memory.whole and not self._too_long(new)
+            kept = self._with_room_left(old, new) if is_sound else self._balanced(old, new, memory)
         if not kept:
             raise BadReply(f"no sentence of the memory fits into {self.tokens} tokens", "\n".join(found))
         if not memory.whole or len(kept) < len(found):
             warn_degraded(self._told(memory, found, kept))
         return kept
+
+    def _with_room_left(self, old: list[str], new: list[str]) -> list[str]:
+        """The whole memory as the model wrote it, and as much of what it left out as there is room for."""
+        room, left = self.limit - len(new), self.tokens - self.counter("\n".join(new))
+        return [*(old[place] for place in covering(old, room, tokens=left, counter=self.counter)), *new]
+
+    def _balanced(self, old: list[str], new: list[str], memory: WrittenMemory) -> list[str]:
+        """What covers most, and what the model wrote of this session first."""
+        written = (each for each in memory.statements if lost_sentences(each, self.previous, speakers=self._speakers))
+        first = ((frozenset(written).__contains__, 1.0),)
+        return balanced(old, new, self.limit, tokens=self.tokens, counter=self.counter, first=first)
 
     def _told(self, memory: WrittenMemory, found: list[str], kept: list[str]) -> str:
         """What a user should know of a summary that is not all that was wanted."""
@@ -180,7 +193,7 @@ class Update:
                 f"{len(kept)} most informative of them and of the former summary were kept {limits}"
             )
         left_out = [each for each in found if each not in set(kept)]
-        return f"the summary has no room for {len(left_out)} statements that still hold {limits}"
+        return f"the summary has no room for {len(left_out)} statements of the former one {limits}"
 
 
 def _named(sentences: Sequence[str]) -> str:

@@ -349,11 +349,46 @@ def test_nothing_is_asked_where_nothing_is_missing_and_nothing_checked_where_tha
 
 
 def test_what_finds_no_room_is_counted() -> None:
-    with pytest.warns(DegradedWarning, match="no room for 1 statements that still hold .limit: 2 sentences"):
+    with pytest.warns(DegradedWarning, match="no room for 1 statements of the former one .limit: 2 sentences"):
         found = Summarizer(ScriptedModel([POOR, "none"]), limit=2).update(TURNS, BEFORE)
     old, new = found.splitlines()
     assert old in BEFORE
     assert new == "The cat Miso hides in the wardrobe."
+
+
+def test_a_memory_at_its_limit_stands_as_the_model_wrote_it() -> None:
+    new = ("The cat Miso hides in the wardrobe.", "The user lives in Ghent.")
+    model = ScriptedModel([memory(*new), "none"])
+    before = f"{BEFORE}\nThe user has an old Bechstein piano from Antwerp, bought in 2009 for 3,400 euros."
+    with pytest.warns(DegradedWarning, match="no room for 3 statements of the former one .limit: 2 sentences"):
+        assert Summarizer(model, limit=2).update(TURNS, before) == "\n".join(new)
+    assert len(model.requests) == 1, "nothing is asked about what there is no room for"
+
+
+def test_what_the_session_tells_goes_first_where_a_memory_is_too_long() -> None:
+    old = [
+        f"The user sold a {wood} violin by {maker} from {town} to a pupil in {to}." for wood, maker, town, to in SOLD
+    ]
+    model = ScriptedModel([too_long := memory(*old, "The user's cat hides."), too_long])
+    with pytest.warns(DegradedWarning, match="wrote a summary of 5 sentences"):
+        found = Summarizer(model, limit=4).update(TURNS, "\n".join(old))
+    assert "The user's cat hides." in found.splitlines()
+
+
+SOLD = (
+    ("maple", "Amati", "Cremona", "Lyon"),
+    ("spruce", "Gasparo", "Brescia", "Graz"),
+    ("poplar", "Gofriller", "Venice", "Leeds"),
+    ("willow", "Guadagnini", "Turin", "Oslo"),
+)
+
+
+def test_numbers_in_brackets_and_tables_go_from_a_memory() -> None:
+    """They were kept, and each update set others before them."""
+    listed = memory("[1] The user moved to Ghent.", "[2]: The cat Miso hides.")
+    table = memory("| Who | What |", "|---|:--:|", "| user | Moved to Ghent. |", "| user | user: Has a cat. |")
+    assert read_summary(listed).statements == ("The user moved to Ghent.", "The cat Miso hides.")
+    assert read_summary(table).statements == ("user: Moved to Ghent.", "user: Has a cat.")
 
 
 def test_retention_by_hand() -> None:
