@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -47,3 +50,11 @@ def test_a_new_user_adds_memory_to_a_plain_agent(
         names: dict[str, Any] = {"model": model, "tools": [], "checkpointer": InMemorySaver(), "answers": []}
         exec(changed(PLAIN, "LangChain") if with_memory else PLAIN, names)
     assert names["answers"] == ["In Ghent.", "In Ghent." if with_memory else "Who knows?"]
+
+
+def test_the_page_on_moving_shows_no_warning_of_langchain(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "moving-langchain.md").read_text(encoding="utf-8")
+    (opening, before) = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)[:2]
+    assert "ConversationBufferMemory()" in before
+    ran = subprocess.run([sys.executable, "-c", opening + before], cwd=tmp_path, capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (0, "")
