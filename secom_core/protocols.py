@@ -145,7 +145,7 @@ class Reranker(Protocol):
     several threads, and a coroutine function's are awaited in an event loop of the package's own.
     """
 
-    def __call__(self, query: str, texts: Sequence[str], /) -> Iterable[float] | Awaitable[Iterable[float]]:
+    def __call__(self, query: str, texts: list[str], /) -> Iterable[float] | Awaitable[Iterable[float]]:
         """One finite number a text, in order, the higher the better; only their differences count."""
 
 

@@ -19,6 +19,8 @@ pytest.importorskip("llama_index.core", reason="needs the extra 'llamaindex'")
 
 from test_docs import ROOT, runnable
 
+from secom_core import models
+
 pytestmark = [pytest.mark.docs, pytest.mark.slow]
 
 ALLOWED = "# mypy: allow-redefinition"
@@ -81,3 +83,9 @@ def page_on_langchain() -> str:
     assert lines[0] == ""
     lines[0] = ALLOWED
     return "\n".join([*lines, ""])
+
+
+@pytest.mark.parametrize("embedder", ["FastEmbedEmbedder", "SentenceTransformerEmbedder", "StaticEmbedder"])
+def test_the_name_of_an_embedder_is_a_property(embedder: str) -> None:
+    # Pyright lets no cached_property stand for a property of a protocol, and then refuses `embedder=StaticEmbedder()`.
+    assert isinstance(getattr(models, embedder).__dict__["name"], property)

@@ -59,9 +59,13 @@ class FastEmbedEmbedder:
         where = "" if self._folder is None else f", folder={str(self._folder)!r}"
         return f"FastEmbedEmbedder({self._model_name!r}{where})"
 
-    @cached_property
+    @property  # for type checkers, no other fits `Embedder`
     def name(self) -> str:
         """What identifies the model: its name, and for a folder a digest of its files, wherever it lies."""
+        return self._name
+
+    @cached_property
+    def _name(self) -> str:
         if self._folder is None:
             return f"fastembed/{self._model_name}"
         files = {path.name: path for path in sorted(Path(self._folder).iterdir()) if path.suffix in (".onnx", ".json")}

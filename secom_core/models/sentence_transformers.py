@@ -49,9 +49,13 @@ class SentenceTransformerEmbedder:
     def __repr__(self) -> str:
         return f"SentenceTransformerEmbedder({self._lazy.source!r})"
 
-    @cached_property
+    @property  # for type checkers, no other fits `Embedder`
     def name(self) -> str:
         """What identifies the model: its name on the hub, or for a folder a digest of its files, wherever it lies."""
+        return self._name
+
+    @cached_property
+    def _name(self) -> str:
         folder = Path(self._lazy.source)
         if not folder.is_dir():
             return self._lazy.source

@@ -62,9 +62,13 @@ class StaticEmbedder:
     def __repr__(self) -> str:
         return f"StaticEmbedder({'' if self._source is None else repr(self._source)})"
 
-    @cached_property
+    @property  # for type checkers, no other fits `Embedder`
     def name(self) -> str:
         """What identifies the model: a digest of the table and the tokenizer, wherever they lie."""
+        return self._name
+
+    @cached_property
+    def _name(self) -> str:
         # Whole files: of two models with one tokenizer the ends may be the same token weights.
         return f"static/{fingerprint(self._files)}"
 
