@@ -45,12 +45,16 @@ CHANGED: Final = wording(
     from now on|instead|no longer|these days|nowadays|any ?more
     (?:changed|switched|moved|raised|increased|reduced|decreased|lowered|extended|improved|adjusted|bumped)
     (?:rescheduled?|rescheduling|postponed|delayed|slipped|upgraded|replaced|pushed|grown|grew|risen|rose)
-    (?:shifted|expanded|shortened|doubled|tripled|halved|dropped|climbed|jumped|fell|fallen|trimmed|revised|boosted)
+    (?:shifted|expanded|shortened|doubled|tripled|halved|dropped|climbed|jumped|fell|fallen|trimmed|revised)
+    (?:boosted|upped)
     (?:supports?|handles?|fits?|allows?|holds?) up to|just (?:hit|reached|passed|crossed)(?= (?:the )?[~$€£]?\d)
-    (?<!add\s)(?<!adds\s)(?:goes|went|gone|going|moved|up|down) (?:up |down |back )?to|take[sn]? over|took over
+    (?<!add\s)(?<!adds\s)(?:goes|went|gone|going) (?:up|down|back) to
+    (?:goes|went|gone|going) to(?= (?:about |over )?[~$€£]?\d)
+    (?<!add\s)(?<!adds\s)(?:moved|up|down) (?:up |down |back )?to|take[sn]? over|took over
     (?:updated?|adjusting|adjust|extend|change|increas\w+|reached)\b.{0,60}\bto
     (?:cut|brought|brings|scaled|lifted|knocked)\b.{0,60}\bto(?= [$€£]?\d)|(?:brought|moved) forward
-    (?:(?:told|asked|agreed) to (?:raise|lower)|(?:I|we|have|had|ve|just|been|was|is|are) set)\b.{0,60}\bto(?= [$€£]?\d)
+    (?:told|asked|agreed|had|decided|chose|managed) to (?:raise|lower|cut|increase|reduce)\b.{0,60}\bto(?= [$€£]?\d)
+    (?:I|we|have|had|ve|just|been|was|is|are) set\b.{0,60}\bto(?= [$€£]?\d)
     (?:my|our|the) new(?= (?:\w+ ){0,3}(?:is|are)\b)|down to|as of (?:now|today|this \w+)|(?:up|down) from
     currently(?= (?:\w+ ){0,4}[~$€£]?\d)
     jetzt|nun|inzwischen|mittlerweile|nicht mehr|ab sofort|statt|stattdessen|nur noch
@@ -61,7 +65,8 @@ CHANGED: Final = wording(
     ahora|ya no|en vez de|en lugar de|sino|al final
     nuev[oa](?= (?:\w+ )?(?:se llama|es)\b)|actualmente(?= (?:\w+ ){0,4}[€$]?\d)
     (?:ha|han|he|hemos|nos ha|me ha)(?: \w+)? (?:subido|bajado|cambiado|aplazado|retrasado|trasladado|mudado)
-    (?:cambiamos|subió|bajó)|(?:ha|han|hemos) pasado (?:al?|para)
+    (?:cambiamos|subió|bajó)|(?:sub|baj|aument|cambi|adelant|aplaz|retras)(?:aron|ieron)|(?:aumentó|redujo|redujeron)
+    (?:ha|han|hemos) pasado (?:al?|para)
     maintenant|désormais|dorénavant|à présent|au lieu d[eu]|à la place|finalement
     (?:ai|a|avons) mise?s? (?:au|à)|(?:ne |n')(?:\w+ (?:\w+ )?plus(?= que\b)|(?=\w+ (?:\w+ )?plus\b))
     (?:est|sont|ai|a|ont|avons|été|suis|sommes) (?:\w+ )?(?:passée?|déplacée?|décalée?|reportée?|repoussée?|avancée?)s?
@@ -78,6 +83,13 @@ CHANGED: Final = wording(
     (?:지금은|지금 |이제|바뀌|올랐|올렸|올라|미뤄|연기|이사|이직|발령|요즘)
     """,
 )
+NEWS: Final = regex(
+    r"^\W*(?:(?:small|quick|big|kleine|kurze|petite?|pequeñ[oa]) )?(?:update|change of plans?|plans (?:have )?changed"
+    r"|planänderung|neuer stand|cambio de planes?|actualización|changement de (?:plan|programme)|mise à jour"
+    r"|更新一下|更新|计划有变|計画変更|변경 사항)(?: on (?:the|that|this|my|our) [\w -]{1,30}?)? ?[:,，：–—-](?!\w)",
+    re.I,
+)
+"""How a sentence begins that tells what has changed."""
 NOW: Final = wording(
     r"""
     now|instead|stattdessen|nun|jetzt|inzwischen|mittlerweile|currently|ahora|maintenant|désormais
@@ -150,6 +162,24 @@ CONFIRMED: Final = wording(
     여전히|그대로|아직
     """,
 )
+RESUMED: Final = wording(
+    r"""
+    (?:can|able to|allowed to|start(?:ed)?|'m|am|are|'re|now|eat\w*|drink\w*|drive|work)\b.{1,40}\bagain|back to \w+ing
+    (?<!und\s)wieder
+    (?:vuelvo|he vuelto|volví|volvemos|hemos vuelto) a|de nuevo|otra vez
+    (?:de|à) nouveau
+    """,
+    anywhere="能.{1,6}了|可以.{1,6}了|又开始|また.{1,8}(?:ように|始め)|다시",
+)
+"""What says that something is done again which was not."""
+ONCE: Final = wording(
+    r"""
+    yesterday|last (?:night|week\w*|month)|once|accident\w*|by mistake|gestern|vorgestern|einmal|versehentlich
+    ayer|anoche|por error|hier|une fois|par erreur
+    """,
+    anywhere="昨天|昨晚|一次|昨日|어제",
+)
+"""What was done some time, and is no habit."""
 SUPPOSED: Final = wording(
     r"""
     if|what if|let's say|would|could|might|maybe|perhaps|probably|wish
@@ -219,7 +249,7 @@ PAST: Final = wording(
     früher|damals|als kind|als student\w*|mit (?:zehn|zwanzig|dreißig)|vor \w+ jahren
     autrefois|à l'époque|jadis|quand (?:j'étais|j'avais|on était)|dans ma jeunesse|il y a \w+ ans
     étant (?:petite?|enfant|étudiante?)|avant,? (?:je|j'|on|nous)\b|j'habitais|je (?:travaillais|vivais|payais|faisais)
-    de joven|de niñ[oa]|antes (?:era|vivía|tenía)|hace \w+ años|a los (?:diez|veinte|treinta)|cuando era
+    de joven|de niñ[oa]|antes (?:era|vivía|tenía)|(?<!desde\s)hace \w+ años|a los (?:diez|veinte|treinta)|cuando era
     """,
     anywhere="""
     以前|大学的时候|小时候|年前|当年
@@ -273,6 +303,11 @@ OTHER: Final = wording(
     anywhere="另一个|另外|別の|다른",
 )
 """What is said of another thing of the same kind."""
+
+
+def says_more_than_now(clause: str) -> bool:
+    """Whether a clause tells a change by more than a word such as "now"."""
+    return CHANGED.search(NOW.sub(" ", clause)) is not None
 
 
 def without_quotes(text: str) -> str:

@@ -28,7 +28,7 @@ _WORDS: Final = {
         octubre noviembre diciembre
     """,
     "german": """
-        jetzt nun neu mehr gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens
+        jetzt nun neu wieder mehr gerade heute gestern schon noch immer sagen gut machen gehen kommen übrigens
         natürlich klar woche monat jahr betragen beträgt belaufen beläuft seit weil erst will möchte bitte
         etwa ungefähr circa rund überhaupt
     """,

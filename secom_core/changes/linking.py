@@ -92,7 +92,8 @@ def _says_as_well(statement: Statement, link: Link) -> bool:
 
 def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | None:
     """What the later statement says of the earlier one; nothing where they are of different things."""
-    of_others = newer.owner != older.owner and not (newer.is_joint and not older.owner)
+    with_others = (newer.is_joint and not older.owner) or (older.is_joint and older.is_mine and not newer.owner)
+    of_others = newer.owner != older.owner and not with_others
     if of_others or newer.is_other != older.is_other:
         return None
     # "Their team has 20 people" is not followed by "our team has 8 people now", nor the other way round.
@@ -103,6 +104,10 @@ def link_between(older: Statement, newer: Statement, weigh: Weigh) -> Link | Non
     if newer.is_planned and not (older.is_planned and "changed" in newer.cues):
         return None
     if not older.is_planned and older.kinds == newer.kinds and _slot_changed(older, newer):
+        return Link(older, newer, "changed", _UNLIKE)
+    if (kind := _state_changed(older, newer)) is not None:
+        return Link(older, newer, kind, _UNLIKE)
+    if _is_denied_no_more(older, newer):
         return Link(older, newer, "changed", _UNLIKE)
     if not newer.cues and not newer.denied:
         return None
@@ -133,6 +138,15 @@ def _slot_changed(older: Statement, newer: Statement) -> bool:
     """Whether they say different things of what somebody has one of."""
     old = {value.sort: value.value for value in older.values if value.sort.startswith(SLOT)}
     return any(old.get(value.sort, value.value) != value.value for value in newer.values)
+
+
+def _state_changed(older: Statement, newer: Statement) -> Cue | None:
+    """What the later one says of what somebody was, such as in work: that it has ended, or that it is so now."""
+    if older.is_planned:
+        return None
+    return next(
+        ("changed" if holds else "ended" for name, holds in newer.states if (name, not holds) in older.states), None
+    )
 
 
 def _size(statement: Statement, without: frozenset[str]) -> float:
@@ -189,6 +203,23 @@ def _kind(
     if pair[0].sort in ("name", "day", "#", "percent", "time") and (score < _UNLIKE or share < _HALF):
         return "changed" if pair[0].sort in ("day", "time") and _says_only_that(older, newer, pair) else None
     return "changed"
+
+
+def _is_denied_no_more(older: Statement, newer: Statement) -> bool:
+    """Whether the later one says that what the earlier one denies is so again, or now, and speaks of nothing else."""
+    if not older.is_denied or newer.is_denied or older.is_mine != newer.is_mine or older.is_planned or newer.is_planned:
+        return False
+    if any(value.sort != "name" for value in newer.values) or _names(newer) - {
+        word for name in older.names for word in name.split()
+    }:
+        return False
+    own, known = (
+        {head for head, weight in each.heads.items() if weight == 1 and "不" not in head and "没" not in head}
+        for each in (newer, older)
+    )
+    is_now = "changed" in newer.cues and "ended" not in newer.cues and len(own & known) >= _PAIR
+    speaks_of_it = len(own & known) > _MOSTLY * len(own) or (not _is_latin(newer) and known <= own)
+    return bool(own & known) and speaks_of_it and (newer.is_resumed or is_now)
 
 
 def _denies_that(older: Statement, newer: Statement) -> bool:

@@ -23,19 +23,24 @@ from .cues import (
     DENIED,
     ENDED,
     MEASURED,
+    NEWS,
     NOW,
+    ONCE,
     OTHER,
     PAST,
     PLANNED,
     PLANS,
+    RESUMED,
     SUPPOSED,
     SWAPPED,
     THEIRS,
     Cue,
+    says_more_than_now,
     without_quotes,
 )
 from .dull import is_dull
 from .slots import SLOT, slot_values
+from .states import states_in
 from .subjects import kinds_in, somebody, topic_of
 from .subjects import owner as owner_of
 from .values import MONTHS, Value, has_number, values_of
@@ -53,9 +58,11 @@ _GIVEN: Final = (
 )
 """Before what a question takes for granted."""
 _CLAUSE: Final = regex(
-    r"(?:(?<!\b[Jj]etzt)(?<!\b[Nn]un), (?!\d{4}\b)|; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, )"
+    r"(?:(?<!\b[Jj]etzt)(?<!\b[Nn]un), (?!\d{4}\b)|; |: | – | - |，|；|：|、(?=今は)|(?<=[가-힣])고, "
+    r"|(?<=[\u4e00-\u9fff]),(?=[\u4e00-\u9fff]))"
     r"(?:(?:and|but|so|und|aber|y|pero|et|mais|donc) )?"
-    rf"(?P<lead>{_GIVEN})?|(?<!\b[Jj]etzt,)(?<!\b[Nn]un,)(?: (?P<since>{_GIVEN}))"
+    rf"(?P<lead>{_GIVEN})?| and (?=(?:I['’]m|I am|we['’]re|we are) (?:now )?(?:looking for|thinking|considering))"
+    rf"|(?<!\b[Jj]etzt,)(?<!\b[Nn]un,)(?: (?P<since>{_GIVEN}))"
 )
 _MINE: Final = wording(
     r"""
@@ -65,7 +72,9 @@ _MINE: Final = wording(
     """,
     anywhere="我|私|僕|俺|저는|나는|나 |제 |내 ",
 )
-_WITH: Final = regex(r"^\W*(?:I|we|ich|wir|je|nous)\b.*\b(?:with|near|closer? to|mit|con|avec) $", re.I)
+_WITH: Final = regex(
+    r"^\W*(?:I|we|ich|wir|je|nous|vivo|vivimos|trabajo|voy|vamos)\b.*\b(?:with|near|closer? to|mit|con|avec) $", re.I
+)
 """What stands before somebody with whom the user does something."""
 _LEFT: Final = regex(r"\b(?:from|von|de|du|desde) (?:an? |the )?$|从$", re.I)
 _BOUND: Final = regex(
@@ -91,6 +100,8 @@ _AND: Final = regex(r"\b(?:and|but|und|aber|y|pero|et|mais)\b", re.I)
 _NO_WORD: Final = regex("[\u3041-\u309f]{1,2}|[^\u4e00-\u9fff]")
 """A letter, or what is mostly the end of a Japanese word."""
 _EASTERN: Final = regex("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
+_COMMUTING: Final = regex(r"\bcommut(?:e|es|ed|ing)(?: to work)? (?=(?:by|on|with) )", re.I)
+"""What says of a way that it is the one to work: "I commute by train"."""
 _WORD, _STEM, _VOWELS = 3, 6, "aeiou"
 _LABEL: Final = regex(
     r"\b([^\W\d_]{3,}) (?:no\. ?|nr\. ?|#)?(\d{1,4})(?! ?(?:%|[-.,:/]\d|(?:ms|[kmgt]b|px|k?m|[km]?g)\b))\b", re.I
@@ -133,6 +144,8 @@ class Statement:
         is_joint: whether its owner is somebody with whom the speaker does it.
         topic: the head word that it begins with, behind an article.
         kinds: pets and rooms that it names.
+        states: what somebody is or is no longer, such as in work.
+        is_resumed: whether it tells what is done again.
     """
 
     start: int
@@ -156,6 +169,8 @@ class Statement:
     is_joint: bool = False
     topic: str = ""
     kinds: frozenset[str] = frozenset()
+    states: frozenset[tuple[str, bool]] = frozenset()
+    is_resumed: bool = False
 
     @property
     def subject(self) -> set[str]:
@@ -221,6 +236,7 @@ def _of_sentence(
     words = [
         _heads(text[first:last], each, language, is_repair) for (first, last), each in zip(spans, values, strict=True)
     ]
+    is_news = NEWS.match(sentence) is not None
     of_sentence = _cues(sentence) | carried
     names = before.union(value.value for each in values for value in each)
     denied = frozenset(
@@ -237,15 +253,19 @@ def _of_sentence(
         before_it = text[slice(*spans[place - 1])] if place and not _cues(clause) else ""
         if not told[place] or SUPPOSED.search(before_it):
             continue
+        # "They moved my flight, it now leaves at 10."
+        is_told_before = place > 0 and not values[place - 1] and says_more_than_now(text[slice(*spans[place - 1])])
         before_words: list[str] = next((each for each in reversed(words[:place]) if each), [])
-        beside = {word for near in (place - 1, place + 1) if 0 <= near < len(spans) for word in words[near]}
         held = [each for each in values[place] if not _is_left(clause, each)]
         own = {each: frozenset(terms(clause[each.start : each.stop], language=language)) for each in held}
         has_own = not set(words[place]).issubset(frozenset().union(*own.values()))
-        heads = dict.fromkeys(beside, 0.5 if has_own else 1.0) | dict.fromkeys(words[place], 1.0)
-        if place and _RELATIVE.match(clause):
+        # What is asked beside it, or supposed, is not what it is about.
+        beside = [near for near in (place - 1, place + 1) if 0 <= near < len(spans)]
+        heads = {word: 1.0 if told[near] and not has_own else 0.5 for near in beside for word in words[near]}
+        heads |= dict.fromkeys(words[place], 1.0)
+        if is_told_before or (place and _RELATIVE.match(clause)):
             heads |= dict.fromkeys(before_words, 1.0)
-        cues = _cues(clause) | (of_sentence & {"corrected"})
+        cues = _cues(clause) | (of_sentence & {"corrected"}) | ({"changed"} if is_news else set())
         if (heads or ((is_repair or "changed" in cues) and values[place])) and (values[place] or cues or words[place]):
             yield Statement(
                 first,
@@ -259,7 +279,7 @@ def _of_sentence(
                 names,
                 _is_planned(clause, held, language) or PLANNED.search(before_it) is not None,
                 PLANS.search(clause) is not None,
-                "changed" in cues and not CHANGED.search(NOW.sub(" ", clause)),
+                "changed" in cues and not is_news and not says_more_than_now(clause) and not is_told_before,
                 ADDED.search(clause) is not None,
                 _labels(clause, held),
                 is_repair,
@@ -269,6 +289,8 @@ def _of_sentence(
                 found is not None and _WITH.search(clause, 0, found.start()) is not None,
                 next(iter(_heads(topic_of(clause), [], language)), ""),
                 kinds_in(clause),
+                frozenset(states_in(clause).items()),
+                RESUMED.search(clause) is not None and ONCE.search(clause) is None,
             )
 
 
@@ -347,6 +369,7 @@ def _heads(clause: str, values: list[Value], language: str, is_repair: bool = Fa
     for value in values:
         if value.sort != "name" and not value.sort.startswith(SLOT):
             clause = clause[: value.start] + " " * (value.stop - value.start) + clause[value.stop :]
+    clause = _COMMUTING.sub("work ", clause)
     for rule in (*(rule for _, rule in _RULES), *([REPAIRED] if is_repair else [])):
         clause = rule.sub(_without_cue, clause)
     found = [*terms(_ELIDED.sub(" ", _EASTERN.sub(" ", clause)), language=language), *_eastern_heads(one_way(clause))]

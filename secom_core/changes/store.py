@@ -116,9 +116,16 @@ def _keep(connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Sa
 
 
 def found_by(statement: Statement) -> Iterator[str]:
-    """What a statement is found by: its head words, and what it says of what somebody has one of."""
+    """What a statement is found by: its head words, and what it says of what somebody has one of, or is."""
     yield from (head for head, weight in statement.heads.items() if weight == 1)
     yield from (value.sort for value in statement.values if value.sort.startswith(SLOT))
+    yield from (f"state:{name}" for name, _ in statement.states)
+
+
+def _tells_of_others(statement: Statement) -> bool:
+    """Whether a statement may say what has become of an earlier one."""
+    has_slot = any(value.sort.startswith(SLOT) for value in statement.values)
+    return bool(statement.cues or statement.denied or statement.states or statement.is_resumed or has_slot)
 
 
 def _number(head: str) -> int:
@@ -129,11 +136,7 @@ def _number(head: str) -> int:
 def _link(
     connection: Connection, row: SessionRow, turn: Turn, said: Sequence[Said], since: datetime | None = None
 ) -> None:
-    telling = [
-        each
-        for each in said
-        if each.statement.cues or each.statement.denied or any(v.sort.startswith(SLOT) for v in each.statement.values)
-    ]
+    telling = [each for each in said if _tells_of_others(each.statement)]
     # What was said before it in its session is another correction.
     repairs = _repairs(connection, row, turn, said) if since is None else []
     for each, earlier, link in repairs:

@@ -110,4 +110,4 @@ def asks_in_all(query: str) -> bool:
 
 def tells_of_nobody(text: str) -> bool:
     """Whether what a user says only asks, and of nothing that is his: "How much does a bike cost?"."""
-    return only_asks(text) and _SELF(_PERHAPS.sub(" ", text)) is None
+    return only_asks(text) and _SELF.search(_PERHAPS.sub(" ", text)) is None
