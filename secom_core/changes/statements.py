@@ -102,6 +102,7 @@ _NO_WORD: Final = regex("[\u3041-\u309f]{1,2}|[^\u4e00-\u9fff]")
 _EASTERN: Final = regex("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
 _COMMUTING: Final = regex(r"\bcommut(?:e|es|ed|ing)(?: to work)? (?=(?:by|on|with) )", re.I)
 """What says of a way that it is the one to work: "I commute by train"."""
+_NEWS_CUES: Final = frozenset[Cue]({"changed"})
 _WORD, _STEM, _VOWELS = 3, 6, "aeiou"
 _LABEL: Final = regex(
     r"\b([^\W\d_]{3,}) (?:no\. ?|nr\. ?|#)?(\d{1,4})(?! ?(?:%|[-.,:/]\d|(?:ms|[kmgt]b|px|k?m|[km]?g)\b))\b", re.I
@@ -259,13 +260,12 @@ def _of_sentence(
         held = [each for each in values[place] if not _is_left(clause, each)]
         own = {each: frozenset(terms(clause[each.start : each.stop], language=language)) for each in held}
         has_own = not set(words[place]).issubset(frozenset().union(*own.values()))
-        # What is asked beside it, or supposed, is not what it is about.
         beside = [near for near in (place - 1, place + 1) if 0 <= near < len(spans)]
         heads = {word: 1.0 if told[near] and not has_own else 0.5 for near in beside for word in words[near]}
         heads |= dict.fromkeys(words[place], 1.0)
         if is_told_before or (place and _RELATIVE.match(clause)):
             heads |= dict.fromkeys(before_words, 1.0)
-        cues = _cues(clause) | (of_sentence & {"corrected"}) | ({"changed"} if is_news else set())
+        cues = _cues(clause) | (of_sentence & {"corrected"}) | (_NEWS_CUES if is_news else frozenset())
         if (heads or ((is_repair or "changed" in cues) and values[place])) and (values[place] or cues or words[place]):
             yield Statement(
                 first,
