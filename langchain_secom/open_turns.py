@@ -105,8 +105,11 @@ class OpenTurns:
                 self._turns = {**{(each.scope, each.session): each for each in left}, **self._turns}
             raise
 
-    def end(self) -> None:
+    def end(self, since: float | None = None) -> None:
         """Remember all, as the bank is being closed.
+
+        Args:
+            since: when the end began; what is not written at once goes to a writer, which knows for how long it waits.
 
         Raises:
             StoreError: the store failed; what is not remembered is held.
