@@ -12,6 +12,7 @@ from datetime import date
 from typing import Final, Literal, TypeAlias
 
 from .dates import LONGEST_QUESTION, MONTH_NUMBERS, MONTHS, WEEKDAY_NUMBERS
+from .day_words import days_in_english
 from .named_times import named_times
 from .patterns import regex
 from .seasons import SEASON_NAMES
@@ -102,6 +103,7 @@ def plain_days(text: str, today: date | None, *, is_asked: bool = False) -> str:
     """
     if len(text) > LONGEST_QUESTION:
         return text
+    text = days_in_english(text)
     if is_signed(folded_case(text), _TYPED_SIGNS):
         text = _TYPED.sub(_as_written, text)
     if is_signed(text, _ROMANCE):
