@@ -14,6 +14,7 @@ from typing import Final, Literal
 
 from .attributes import Attribute, attribute_asked
 from .conversation_words import CONVERSATION_WORDS
+from .follow_ups import leans_elsewhere
 from .han import one_way
 from .korean import without_talk
 from .patterns import regex
@@ -328,7 +329,7 @@ def leans(query: str) -> bool:
     back = _POINTS_BACK.search(query)
     if back is not None and not _NAMED.search(query, 0, back.start()):
         return True
-    return len(dict.fromkeys(terms(query))) < _TELLING
+    return len(dict.fromkeys(terms(query))) < _TELLING or leans_elsewhere(query)
 
 
 def asks_of_the_past(query: str) -> bool:
