@@ -21,5 +21,5 @@ They are none of `STOPWORDS`, because these also tell the language of a text, an
 content words of another.
 """
 
-LETTERS: Final = {"hungarian": "őű", "polish": "łśźż", "romanian": "ășț", "turkish": "ğı"}
+LETTERS: Final = {"czech": "ěřů", "hungarian": "őű", "polish": "łśźż", "romanian": "ășț", "turkish": "ğı"}
 """Letters that tell a language in Latin script: words with long endings leave little room for function words."""

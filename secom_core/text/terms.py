@@ -18,6 +18,7 @@ from typing import Final
 
 import Stemmer
 
+from .abbreviations import is_abbreviated
 from .arabic import arabic_stem, with_joined
 from .eastern import content_of, is_letter
 from .gender import of_whom
@@ -29,6 +30,7 @@ from .query_forms import query_forms
 from .spellings import spelt_one_way, unaccented
 from .stopwords import ASKING, LETTERS, STOPWORDS
 from .turkish import turkish_stem
+from .ukrainian import as_in_russian
 
 # Scripts without spaces between words, and Hangul, whose particles stick to the nouns.
 _NGRAM: Final = (
@@ -87,13 +89,6 @@ SENTENCE_END: Final = regex(
     r"|(?<=[。！？])[。！？]*[」』”’）]*\s*|(?<=\n)\n*\s*)"
 )
 """Where a sentence ends, with the white space after it; in any script that marks it."""
-_ABBREVIATED: Final = regex(
-    r"(?:^|[\s(\"'„])(?:[A-HJ-Z]|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|Mt|vs|ca|approx|e\.g|i\.e|z\.B|d\.h|u\.a"
-    r"|Hr|bzw|vgl|Vgl|ggf|evtl|inkl|Sra|Dra)\.$"
-)
-_ONE_LETTER: Final = regex(r"(?:^|[\s(\"'„])([a-zäöü]\.\s?)?[a-zäöü]\.$")
-_NUMBERED: Final = (" No.", " Nr.", "(No.", "(Nr.", " Abs.", " Art.", " Abb.", " Kap.", " Fig.", " Tab.", " pp.")
-"""What a number stands behind."""
 _SHORT: Final = 32  # letters; a longer piece is no word that comes again, and is not kept
 _MOST_WORDS: Final = 1 << 15
 _local = threading.local()
@@ -150,6 +145,8 @@ def _stem(word: str, language: str) -> str:
         stemmers[language] = Stemmer.Stemmer(language)
     if language == "arabic":
         return arabic_stem(word, stemmers[language].stemWord)
+    if language == "russian":
+        word = as_in_russian(word)
     if language == "turkish":
         return _plain(turkish_stem(word, stemmers[language].stemWord))
     people = of_whom(word, language)
@@ -260,15 +257,6 @@ def _bare(piece: str, language: str) -> str:
     return piece.partition("'")[0] if language == "turkish" else piece
 
 
-_GERMAN_MONTH: Final = regex(
-    r"(?:Jan(?:uar)?|Jänner|Feb(?:ruar)?|März|Apr(?:il)?|Mai|Juni?|Juli?|Aug(?:ust)?|Sept?(?:ember)?|Okt(?:ober)?"
-    r"|Nov(?:ember)?|Dez(?:ember)?)\b"
-)
-"""What stands behind the full stop of a day: "am 2. Mai"."""
-_ORDINAL: Final = regex(r"\b(?:am|de[mnr]|vom|zum|bis|ab|im) \d\d?\.$")
-"""A day of which a sentence goes on with a small letter: "auf den 2. verschoben"."""
-
-
 def sentence_spans(text: str, start: int = 0, stop: int | None = None) -> list[tuple[int, int]]:
     """Where the sentences between two places of ``text`` begin and end, with the white space after them.
 
@@ -278,7 +266,7 @@ def sentence_spans(text: str, start: int = 0, stop: int | None = None) -> list[t
     found: list[tuple[int, int]] = []
     for end in SENTENCE_END.finditer(text, start, stop):
         # An abbreviation's full stop ends nothing: "Mrs. Falk", "5 p.m. on Friday".
-        if "\n" in end[0] or not _abbreviated(text, end):
+        if "\n" in end[0] or not is_abbreviated(text, end):
             found.append((start, end.end()))
             start = end.end()
     return [*found, (start, stop)] if start < stop else found
@@ -288,23 +276,6 @@ def sentences(text: str) -> list[str]:
     """The sentences of ``text``, in order, without the white space around them; a line break ends one too."""
     found = (text[start:stop].strip() for start, stop in sentence_spans(text))
     return [sentence for sentence in found if any(map(str.isalnum, sentence))]
-
-
-def _abbreviated(text: str, end: re.Match[str]) -> bool:
-    before = text[max(0, end.start() - 8) : end.end()].rstrip()
-    after = text[end.end() : end.end() + 1]
-    if before.endswith(_NUMBERED):
-        return after.isdigit()
-    if before.endswith((".m.", ".M.")):
-        return after.islower()
-    if before[-2:-1].isdigit() and (
-        _GERMAN_MONTH.match(text, end.end()) or (after.islower() and _ORDINAL.search(before))
-    ):
-        return True
-    if (letters := _ONE_LETTER.search(before)) is not None:
-        # "z. B. Fett", "d. h. Fett", "p. 12", but "plan b. Then".
-        return letters[1] is not None or not after.isupper() or text[end.end() + 1 : end.end() + 2] == "."
-    return _ABBREVIATED.search(before) is not None
 
 
 def term_variants(
