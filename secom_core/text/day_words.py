@@ -89,7 +89,7 @@ _ENGLISH: Final = {
 
 _LINES: Final = {"month": "months", "weekday": "weekdays", "season": "seasons", "unit": "units", "count": "numbers"}
 _PLACE: Final = re.compile(r"\{(\w+?)(2?)\}")
-_ASKED: Final = "did I "
+ASKED: Final = "did I "
 """Stands before a time of a question about what was, so that the rules for English see that it is one."""
 
 _AGAIN: Final = "x"
@@ -151,7 +151,7 @@ def _put(text: str, language: _Language, is_past: bool) -> str:
         if only_past and not is_past:
             return match[0]
         filled = _PLACE.sub(lambda place: _word(language, place[1], parts.get(f"{place[1]}{place[2]}_{at}")), told)
-        return f" {_ASKED if is_past else ''}{' '.join(filled.split())} "
+        return f" {ASKED if is_past else ''}{' '.join(filled.split())} "
 
     return language.times.sub(english, text)
 

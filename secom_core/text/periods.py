@@ -27,6 +27,7 @@ from .dates import (
     spans,
     without_days,
 )
+from .day_words import ASKED
 from .han import HAN_NUMBER, han_number
 from .korean import korean_periods
 from .lately import LATELY, past_times
@@ -150,7 +151,8 @@ def days_asked(text: str, today: date, years: Iterable[int] = ()) -> list[Span]:
 def without_periods(text: str) -> str:
     """The text without the words by which `days_asked` finds days in it."""
     some_day = date(2024, 7, 3)
-    return without_days(_periods(text, some_day, [some_day.year])[1])
+    _, rest = _periods(text, some_day, [some_day.year])
+    return without_days(rest if ASKED in text else rest.replace(ASKED, " "))
 
 
 def _periods(text: str, today: date, years: list[int]) -> tuple[list[Span], str]:
