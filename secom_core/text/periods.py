@@ -104,7 +104,7 @@ _OPEN_KINDS: Final = (_ENDS, _SINCE, _NOTHING), (_SIGN_ENDS, _SIGN_OPENING, _SIG
 _TO_NOW_KINDS: Final = (_ENDS, _FROM, _TO_NOW), (_SIGN_ENDS, _SIGN_OPENING, _SIGN_TO_NOW)
 _SINCE_SIGNS: Final = signs("since|seit|desde|depuis|以来|以降|から|부터|起|이후")
 _NAME_HINTS: Final = frozenset(name[:3] for name in (*MONTH_NUMBERS, *WEEKDAY_NUMBERS))
-"""A word begins so in whatever names an end without a digit, two in most ranges of such."""
+"""A word begins so in whatever names an end without a digit; two do in ranges of such, maybe alike."""
 _BEGINNING: Final = regex(r"\b\w{3}")
 _SIGN_HINTS: Final = tuple("月日号號年년월")
 _DIGITS: Final = tuple("0123456789")
@@ -255,7 +255,7 @@ def _may_tell_days(text: str, names: int) -> tuple[bool, bool]:
     if len(text) > LONGEST_QUESTION:
         return False, False
     folded = folded_case(text)
-    named = is_signed(folded, _DIGITS) or len(_NAME_HINTS.intersection(_BEGINNING.findall(folded))) >= names
+    named = is_signed(folded, _DIGITS) or sum(map(_NAME_HINTS.__contains__, _BEGINNING.findall(folded))) >= names
     return named, is_signed(folded, _SIGN_HINTS)
 
 

@@ -78,6 +78,7 @@ def test_a_range_is_all_that_lies_between_its_ends(text: str, span: tuple[str, s
         ("What did we say from November 2025 to January?", "2025-11-01", "2026-01-31"),
         ("What did we say from November to January 2026?", "2025-11-01", "2026-01-31"),
         ("What did we say between 2024 and 2025?", "2024-01-01", "2025-12-31"),
+        ("What did we say between October and October?", "2026-10-01", "2026-10-31"),
         ("What did we say from Monday to Wednesday?", "2026-11-16", "2026-11-18"),
         ("Was haben wir zwischen Montag und Mittwoch gesagt?", "2026-11-16", "2026-11-18"),
         ("What have we talked about since April?", "2026-04-01", "2026-11-20"),
