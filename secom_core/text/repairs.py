@@ -47,10 +47,9 @@ CORRECTED: Final = wording(
         "| gemeint| vertippt| verschrieben| verwechselt| verrechnet| verzählt| verlesen| geirrt| vertan"
         "| tippfehler| mein fehler| richtig| zahlendreher| sondern| nicht| kein| equivoqué| me confund"
         "| corrección| en realidad| quise decir| quería decir| corrijo| rectifi| error mío| mejor dicho| me he "
-        "| resulta que| sino| no el| no son| no a las| no 0| no 1| no 2| no 3| no 4| no 5| no 6| no 7| no 8| no 9"
-        "| dicho| dije| puse| escribí| estaba mal| trompe| corrige| erreur| voulais| veux dire| faute de| j'ai "
-        "| en fait| ce n'est pas| pas | non |错|更正|应该是|不是|口误|笔误|手误|准确|訂正|間違|正しくは|なく"
-        "|勘違い|損じ|정정|잘못|사실은|오타|착각|헷갈|아니|말고,| je me "
+        "| resulta que| sino| no | dicho| dije| puse| escribí| estaba mal| trompe| corrige| erreur| voulais"
+        "| veux dire| faute de| j'ai | en fait| ce n'est pas| pas | non |错|更正|应该是|不是|口误|笔误|手误|准确"
+        "|訂正|間違|正しくは|なく|勘違い|損じ|정정|잘못|사실은|오타|착각|헷갈|아니|말고,| je me "
     ),
 )
 REPAIRED: Final = wording(

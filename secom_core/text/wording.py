@@ -88,7 +88,8 @@ class Signed(Later):
 
 def _as_words(text: str) -> str:
     """A text in small letters, with one blank for all that stands between two words."""
-    return _BETWEEN.sub(" ", folded_case(text))
+    # First the blanks: what is of no word may be of one in another case, or nothing.
+    return folded_case(_BETWEEN.sub(" ", text))
 
 
 def folded_case(text: str) -> str:

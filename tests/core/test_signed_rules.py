@@ -86,7 +86,7 @@ def _of_class(members: list[Any], run: str, on: Rest) -> bool:
         elif kind is op.CATEGORY and value is op.CATEGORY_SPACE:
             letters.append(" ")
         elif kind is op.CATEGORY and value is op.CATEGORY_DIGIT:
-            letters += "0123456789"
+            letters += "0123456789\u0665\uff15"
         else:
             return on(GAP)
     return all(on(run + folded_case(letter)) for letter in letters)
@@ -104,6 +104,7 @@ def test_whatever_a_rule_finds_holds_one_of_its_signs() -> None:
         ("I (?:said|told you)", "", " said| told", True),
         ("I (?:said|told you|meant)", "", " said| told", False),
         ("(?:un)?said", "", " said", False),
+        ("no \\d", "", " no 0| no 1| no 2| no 3| no 4| no 5| no 6| no 7| no 8| no 9", False),
         ("not (?:an? )?\\d", "", " not ", True),
         ("cannot", "", " not ", False),
         ("(?:was|isn't) wrong", "", "'t wrong| was ", True),
@@ -129,7 +130,16 @@ def test_a_rule_is_compiled_for_a_text_with_a_sign_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["N\u2019T 3 SORRY", "it is \u0130stanbul, I MI\u017fSPOKE", "\u932f\u4e86\u662f5", "no\u00a0 5"]
+    "text",
+    [
+        "N\u2019T 3 SORRY",
+        "no \uff15",
+        "et\u0307no 5",
+        "a\u0345misspoke",
+        "it is \u0130stanbul, I MI\u017fSPOKE",
+        "\u932f\u4e86\u662f5",
+        "no\u00a0 5",
+    ],
 )
 def test_signs_stand_in_a_text_however_it_is_written(text: str) -> None:
     rule: Any = CORRECTED
