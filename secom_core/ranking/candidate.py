@@ -93,3 +93,9 @@ class Candidate:
     def unit(self) -> tuple[Scope, str]:
         """What tells its memory from all others, of other scopes too."""
         return self.scope, self.memory.id
+
+    @property
+    def part(self) -> tuple[str, int, int, int]:
+        """What tells the turn or the passage that is shown from all others; to hash a passage is to read its turn."""
+        passage = self.passage
+        return (self.turn.id, passage.place, passage.start, passage.stop) if passage else (self.turn.id, -1, 0, 0)

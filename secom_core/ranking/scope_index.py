@@ -367,13 +367,13 @@ class ScopeIndex:
         self, rows: Iterable[Besides], known: Sequence[Candidate] = (), *, relevance: float = 0.0, score: float = 0.0
     ) -> Iterator[Candidate]:
         """Candidates for rows that were not searched for, each turn or passage once."""
-        seen = {(each.turn.id, each.passage) for each in known}
+        seen = {each.part for each in known}
         left = iter(rows)
         while some := list(islice(left, _AT_ONCE)):
             (numbers, kinds), size = zip(*some, strict=True), len(some)
             for candidate in self._made(np.array(numbers), [score] * size, [{}] * size, [relevance] * size, kinds):
-                if (key := (candidate.turn.id, candidate.passage)) not in seen:
-                    seen.add(key)
+                if (part := candidate.part) not in seen:
+                    seen.add(part)
                     yield candidate
 
     def _made(
