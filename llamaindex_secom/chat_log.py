@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import pairwise, takewhile
+from itertools import chain, pairwise, takewhile
 from typing import Any, Final
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -14,6 +14,7 @@ from llama_index.core.bridge.pydantic import TypeAdapter, ValidationError
 from secom_core.bank import MemoryBank
 from secom_core.bank.answers import keeper_of, turns_of_session
 from secom_core.chats import ChatRecord
+from secom_core.chats.records import are_held
 from secom_core.conversation import Message, Scope, Turn, json_flaw
 
 from .convert import from_message, readable, to_messages
@@ -115,9 +116,7 @@ def chat_of(
     turns = turns_of_session(bank, scope, session)
     said = {message.id: (message, turn) for turn in turns for message in turn.messages}
     kept = bank.chats.read(scope, session)
-    for each in unwritten:
-        kept += _still_to_come(bank.chats.kept(each.chat), kept, said)
-    kept = _by_turns(kept)
+    kept = _by_turns(_with_those_to_come(kept, [bank.chats.kept(each.chat) for each in unwritten], said))
     shown = [(each, entry) for each in kept if (entry := _entry(each, said.get(each.name))) is not None]
     names = {each.name for each in kept}
     unkept = _after(names, [message for message, _ in said.values()])
@@ -128,15 +127,26 @@ def chat_of(
     return [*entries, *waiting], [each for each in entries if each.name and each.name not in names]
 
 
-def _still_to_come(
-    new: Sequence[ChatRecord], kept: Sequence[ChatRecord], said: Mapping[str | None, tuple[Message, Turn]]
+def _with_those_to_come(
+    kept: Sequence[ChatRecord],
+    batches: Sequence[Sequence[ChatRecord]],
+    said: Mapping[str | None, tuple[Message, Turn]],
 ) -> list[ChatRecord]:
-    """What is added to what is kept, with the ids of turns in the place of those of messages."""
-    there = [(each.name, each.body) for each in kept]
-    if all((each.name, each.body) in there for each in new):
-        return []
+    """What is kept, and what is added to it batch by batch, with the ids of turns in the place of those of messages."""
     turns = {None: None, **{name: turn.id for name, (_, turn) in said.items()}}
-    return [replace(each, turn_id=turns[each.turn_id]) for each in new if each.turn_id in turns]
+    new = [[replace(each, turn_id=turns[each.turn_id]) for each in some if each.turn_id in turns] for some in batches]
+    whole, held = list(kept), _rows(kept)
+    # The first ones may have been written since they were read.
+    ends = (end for end in range(len(new), 0, -1) if are_held(_rows(chain(*new[:end])), held))
+    for some in new[next(ends, 0) :]:
+        if not are_held(rows := _rows(some), held):
+            whole += some
+            held += rows
+    return whole
+
+
+def _rows(kept: Iterable[ChatRecord]) -> list[tuple[object, ...]]:
+    return [(each.turn_id, each.name, each.body) for each in kept]
 
 
 def _each_once(shown: Sequence[tuple[ChatRecord, WindowEntry]]) -> list[tuple[str | None, WindowEntry]]:

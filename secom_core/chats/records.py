@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -49,6 +49,19 @@ class ChatRecord:
 
 def _is_text(value: object) -> bool:
     return value is None or isinstance(value, str)
+
+
+def are_held(new: Sequence[tuple[object, ...]], held: Sequence[tuple[object, ...]]) -> bool:
+    """Whether a chat has these messages: at its end, or anywhere where it has those of them that are remembered.
+
+    A tool that is called again may be called as before, by the same id: many servers give its name for one.
+
+    Args:
+        new: of each message its turn, its name and its body.
+        held: the same of those that the chat has, in order.
+    """
+    is_named = any(name is not None for _, name, _ in new)
+    return list(held[len(held) - len(new) :]) == list(new) or (is_named and all(each in held for each in new))
 
 
 def body_of(text: str | None) -> Mapping[str, Any] | None:

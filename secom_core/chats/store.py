@@ -18,7 +18,7 @@ from ..stores.sound import collected, sound_records, sound_rows
 from ..stores.sql import SqlStore
 from ..stores.statements import delete_among
 from ..text.batches import batches
-from .records import ChatRecord, body_of
+from .records import ChatRecord, are_held, body_of
 from .tables import chat_messages
 
 # Statements that every message needs are made once.
@@ -33,8 +33,10 @@ _NOWHERE: Final[Mapping[str, int]] = MappingProxyType({})
 _PLACES: Final = select(messages.c.name, messages.c.turn).where(messages.c.session_id == bindparam("session"))
 # Each row finds its place when it is added, so that nobody has to ask for it first.
 _ADD: Final = insert(chat_messages).values(place=_NEXT_PLACE)
-_HELD: Final = select(chat_messages.c.name, chat_messages.c.body).where(
-    chat_messages.c.session_id == bindparam("session")
+_HELD: Final = (
+    select(chat_messages.c.turn, chat_messages.c.name, chat_messages.c.body)
+    .where(chat_messages.c.session_id == bindparam("session"))
+    .order_by(chat_messages.c.place)
 )
 
 
@@ -89,8 +91,8 @@ def add(
         if each.turn_id is None or each.turn_id in turns
     ]
     if once and rows:
-        held = {tuple(row) for row in rows_of(connection, _HELD, {"session": session.id})}
-        rows = [] if all((each["name"], each["body"]) in held for each in rows) else rows
+        held = [tuple(row) for row in rows_of(connection, _HELD, {"session": session.id})]
+        rows = [] if are_held([(each["turn"], each["name"], each["body"]) for each in rows], held) else rows
     if rows:
         run(connection, _ADD, *rows)
 

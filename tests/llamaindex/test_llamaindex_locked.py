@@ -40,6 +40,10 @@ def result(number: int) -> ChatMessage:
     return ChatMessage(role="tool", content=f"result {number}", additional_kwargs={"tool_call_id": f"c{number}"})
 
 
+def answers(number: int) -> ChatMessage:
+    return ChatMessage(role="tool", content=f"answer {number}", additional_kwargs={"tool_call_id": "c0"})
+
+
 def turn(number: int) -> list[ChatMessage]:
     return [user(f"Question {number}?"), call(number, "Let me look."), result(number), bot(f"Answer {number}.")]
 
@@ -105,6 +109,24 @@ def test_calls_of_tools_that_come_by_themselves_outlive_their_memory(tmp_path: P
             assert plain(of(bank).get_all()) == plain(said[:3])
             memory.put(said[3])
             del memory
+        written(bank)
+        assert plain(of(bank).get_all()) == plain(said)
+
+
+@pytest.mark.parametrize("steps", [[0, 1], [0], [1, 2, 1, 3]])
+def test_a_tool_that_is_called_as_before_is_called_again(tmp_path: Path, steps: list[int]) -> None:
+    # Many servers give the name of a tool for the id of its call.
+    path, said = tmp_path / "m.db", [user("Is it done?"), call(0), answers(0), bot("No."), user("And now?")]
+    with MemoryBank.open(path) as bank:
+        memory = of(bank)
+        for message in said:
+            memory.put(message)
+        with locked(path):
+            for number in steps:
+                for message in (call(0), answers(number)):
+                    memory.put(message)
+                    said.append(message)
+                    assert plain(of(bank).get_all()) == plain(said)
         written(bank)
         assert plain(of(bank).get_all()) == plain(said)
 
