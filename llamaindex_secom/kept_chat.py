@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Literal, TypeVar
 
@@ -146,11 +146,24 @@ class KeptChat(SavedMessages):
         return self._writer or self._bank
 
     def _store_unstored(self) -> None:
+        self._take_off_written()
         if not self.unstored:
             return
         if is_forgotten(self._epoch, self._bank.storage.epoch(self.scope)):
             self.unstored = []
-        turns = store_all(self._target, self.scope, self.unstored)
+        self._stand_in(store_all(self._target, self.scope, self.unstored))
+
+    def _take_off_written(self) -> None:
+        """Take off the list what the background writer was given and has no more: it is written, or was forgotten."""
+        given = {each.session for each in self.unstored if each.is_kept}
+        if not given or keeper_of(self._bank, self.scope).keeps(self.scope):
+            return
+        turns = [turn for name in given for turn in self._bank.turns(self.scope, name)]
+        self.unstored = [each for each in self.unstored if not each.is_kept]
+        self._stand_in({str(message.id): turn.id for turn in turns for message in turn.messages})
+
+    def _stand_in(self, turns: Mapping[str, str]) -> None:
+        """Have the entries stand in the turns of their messages; until these are known, the ids stand for them."""
         for entry in (*self.window, *self._unkept):
             entry.turn = turns.get(entry.turn or "", entry.turn)
 

@@ -110,6 +110,7 @@ class SessionMessages(KeptChat):
         try:
             epoch = epoch_soon(self._bank, self.scope)
             if epoch != self._epoch and any(entry.turn for entry in self.window):
+                self._take_off_written()
                 waiting = {message.id for batch in self.unstored for message in batch.messages}
                 waiting |= ids_that_wait(self._bank, self.scope)
                 gone = forgotten_turns(self._bank, self.scope, self.window, session=self.session, waiting=waiting)

@@ -151,6 +151,28 @@ def test_a_memory_for_each_request_goes_on_with_what_waits_of_the_last_one(tmp_p
         assert turns == [[f"Question {n}?", "Let me look.", f"Answer {n}."] for n in range(4)]
 
 
+@pytest.mark.parametrize("session", [None, "now"])
+@pytest.mark.parametrize("is_shown", [False, True])
+def test_what_waited_for_a_lock_and_was_forgotten_since_is_not_stored_again(
+    tmp_path: Path, session: str | None, is_shown: bool
+) -> None:
+    path = tmp_path / "m.db"
+    with MemoryBank.open(path) as bank:
+        memory = of(bank)
+        memory.put_messages(turn(0))
+        memory.get_all()
+        with locked(path):
+            memory.put_messages(turn(1))
+        written(bank)
+        bank.forget(ANN, session=session)
+        if is_shown:
+            assert memory.get_all() == []
+        memory.put_messages(turn(2))
+        assert [each.messages[0].text for each in bank.turns(ANN, "now")] == ["Question 2?"]
+        for each in (memory, of(bank)):
+            assert plain(each.get_all()) == plain(turn(2))
+
+
 @pytest.mark.parametrize("is_written", [False, True])
 def test_a_context_that_is_saved_while_a_turn_waits_has_its_calls_of_tools(tmp_path: Path, is_written: bool) -> None:
     path = tmp_path / "m.db"
