@@ -246,7 +246,9 @@ class BackgroundWriter:
 
     def _check_written(self, *, is_last: bool) -> None:
         if number := self.unwritten:
-            what = f"{number} messages are not on disk yet ({self.last_error})"
+            # Banks that end together are each told of: of the same words, Python shows one warning.
+            where = f" in {path}" if (path := self._bank.storage.path) else ""
+            what = f"{number} messages are not on disk yet{where} ({self.last_error})"
             helps = "end what holds the store's lock, make room on its disk, or start its server"
             lost = f"{what}, and are lost, as the bank is closed or the process ends; before that, {helps}"
             again = f"{what}; they wait in memory: {helps}, and close again, or they are lost when the process ends"
