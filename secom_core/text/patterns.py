@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import Any, cast
 
 from .han import finding_all_ways
@@ -24,16 +23,24 @@ def regex(source: str, flags: int = 0) -> re.Pattern[str]:
 class Later:
     """Stands for a pattern; what was asked of it once is at hand, so that it costs what the pattern itself does."""
 
+    _compiled: re.Pattern[str] | None = None
+
     def __init__(self, source: str, flags: int) -> None:
         self._given = source, flags
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         found = getattr(self.compiled, name)
         setattr(self, name, found)
         return found
 
-    @cached_property
+    @property
     def compiled(self) -> re.Pattern[str]:
         """The pattern itself."""
-        source, flags = self._given
-        return re.compile(finding_all_ways(source), flags)
+        # Without a lock, which a forked process would find held by a thread that it does not have.
+        found = self._compiled
+        if found is None:
+            source, flags = self._given
+            found = self._compiled = re.compile(finding_all_ways(source), flags)
+        return found
