@@ -24,7 +24,7 @@ USING = [
 
 def held(value: Any) -> list[Any]:
     """The expressions of a value, and of the collections in it."""
-    if isinstance(value, patterns._Later):
+    if isinstance(value, patterns.Later):
         return [value]
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
     return [each for part in parts for each in held(part)]
