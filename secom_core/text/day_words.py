@@ -11,6 +11,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from .dates import LONGEST_QUESTION, MONTHS
+from .patterns import regex
 from .word_lists import word_lists
 from .wording import folded_case, is_signed
 
@@ -76,6 +77,8 @@ _EDGES: Final = {
     "hindi": (r"(?<![\w\u0900-\u0963])", r"(?![\w\u0900-\u0963])"),
     "thai": (r"(?<!\d)", r"(?!\d)"),
     "arabic": (r"(?<!\w)[وف]?", r"(?!\w)"),
+    # "in Juli's house" is English.
+    "dutch": (r"(?<!\w)", r"(?!['’]?\w)"),
 }
 _WEEKDAYS: Final = tuple("Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split())
 _ENGLISH: Final = {
@@ -94,6 +97,12 @@ ASKED: Final = "did I "
 
 _AGAIN: Final = "x"
 """Stands behind the name of a group that an alternative of the same line has too."""
+
+_RECENTLY: Final = "recently"
+_ASKS_WHEN: Final = regex(
+    r"(?<!\w)(?:когда|коли|kiedy|kdy|ne\szaman|متى|wanneer|när|quando|khi\snào|bao\sgiờ|kapan)(?!\w)", re.I
+)
+"""What asks for a time, which is not told with it: "Kiedy ostatnio byłem u dentysty?" asks for the last time of all."""
 
 _BUDDHIST: Final = 2400, 543
 """From which year on the years of Thailand are meant, and how far they are ahead."""
@@ -144,11 +153,13 @@ def _languages(text: str) -> list[str]:
 
 
 def _put(text: str, language: _Language, is_past: bool) -> str:
+    asks_when = _ASKS_WHEN.search(text) is not None
+
     def english(match: re.Match[str]) -> str:
         at = int((match.lastgroup or "_0").rpartition("_")[2])
         told, only_past = language.in_english[at]
         parts = {name.rstrip(_AGAIN): found for name, found in match.groupdict().items() if found}
-        if only_past and not is_past:
+        if (only_past and not is_past) or (asks_when and told == _RECENTLY):
             return match[0]
         filled = _PLACE.sub(lambda place: _word(language, place[1], parts.get(f"{place[1]}{place[2]}_{at}")), told)
         return f" {ASKED if is_past else ''}{' '.join(filled.split())} "
@@ -195,10 +206,6 @@ def _read(name: str) -> _Language:
         },
         re.compile(listed["past"].replace(" ", r"\s+"), re.I),
     )
-
-
-def _numbered(words: list[str]) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?P<n{number}>{word})" for number, word in enumerate(words)), re.I)
 
 
 def _expression(pattern: str, places: dict[str, str], at: int) -> str:

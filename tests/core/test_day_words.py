@@ -58,6 +58,8 @@ ASKED = {
         Quanto gastei nos últimos dois meses?|Hai tháng qua tôi đã tiêu bao nhiêu?
         Berapa yang aku habiskan dua bulan terakhir?
     """,
+    "what did I buy last May?": "Apa yang aku beli bulan Mei lalu?",
+    "what did I do in the winter?": "Cosa ho fatto in inverno?",
     "what have I done since March?": """
         Что изменилось с марта?|Що змінилося з березня?|Co się zmieniło od marca?|Co se změnilo od března?
         Mart'tan beri ne değişti?|ماذا حدث منذ مارس؟|मार्च से क्या हुआ?|ตั้งแต่เดือนมีนาคมมีอะไรเปลี่ยนไปบ้าง
@@ -115,7 +117,13 @@ OF_NO_TIME = """
     Was ist am 3. Mai?|Wann ist der Zahnarzt im Juni?|Vad heter min syster Maj?|Vilken vår är bäst?|Quanti anni ho?
     Dove abita mia sorella Marzia?|Quantos anos eu tenho?|Tôi có bao nhiêu con?|Năm người trong nhà tôi là ai?
     Berapa umur anakku?|What did I sell at the mart in the major city?|¿En qué mes nació mi hija?
-    Qu'est-ce que j'ai fait en mars ?
+    Qu'est-ce que j'ai fait en mars ?|Что мы с Мартой ели в кафе?|Что я настроил в среде разработки?
+    O que o médico disse na segunda consulta?|Quem estava na quinta do avô?|Vad åt vi under vår resa i Maj-Britts bil?
+    Wanneer was ik voor het laatst bij de tandarts?|Kiedy ostatnio byłem u dentysty?|Kiedy byłam ostatnio u lekarza?
+    Düğünden iki gün önce ne aldım?|शादी से दो दिन पहले मैंने क्या खरीदा?|ماذا اشتريت قبل يومين من العرس؟
+    สองวันก่อนแต่งงานฉันซื้ออะไร|Hai ngày trước đám cưới tôi mua gì?|Hai ngày trước Tết tôi mua gì?
+    ما اليوم الذي قابلت فيه سارة؟|ماذا فعلت في ذلك اليوم؟|هل لعبت بكرة القدم؟|Tôi mua đồ mốt nào?
+    Lần gần đây nhất tôi đi nha sĩ là khi nào?|Have I been in Juli's house?
 """
 
 
