@@ -31,30 +31,39 @@ _MARKED: Final = r"(?<![\w\u0900-\u0963])(?:{})(?![\w\u0900-\u0963])"
 _WORD: Final = regex(r"(?<=[\w,]\s)[^\W\d_]\w+")
 
 
-def _rule(opens: str, back: str, own: str, edges: str = _WORDS) -> _Rule:
-    """A rule for one language, of words with ``|`` between; ``own`` are those for "my" and "our"."""
+def _rule(opens: str, back: str, own: str, edges: str = _WORDS, *, of: str = r"[^\w\W]") -> _Rule:
+    """A rule for one language, of words with ``|`` between; ``own`` are those for "my" and "our", ``of`` for "that"."""
     return _Rule(
         regex(r"^\W*" + edges.format(opens), re.I),
         regex(edges.format(back), re.I),
-        regex(rf"{edges.format(own)}\s+\w", re.I),
+        regex(rf"{edges.format(own)}\s+\w|{edges.format(of)}", re.I),
     )
 
 
+_CYRILLIC_OPENS: Final = r"а|и|но|или|й|і|але|та"
+_CYRILLIC_BACK: Final = (
+    r"он[аио]?|его|её|ее|ему|ей|им|ими|их|него|неё|нее|нему|ней|ним|ними|них|нём|нем|эт(?:от|а|о|у|и|ого|ому|ой|ом|их"
+    r"|им|ими)(?!\s(?:недел|год|месяц|раз))|тот|та|того(?!,?\s(?:как|что|чтобы|як|що|щоб)(?!\w))|той|туда|оттуда|там"
+    r"|друг(?:ой|ого|ая|ую|ое|ие|ом|их)(?!\s(?:город|стран|работ))|остальн\w+|подробнее|ещё|еще|він|вона|воно|вони|його"
+    r"|її|йому|їй|їх|їм|нього|неї|ньому|нею|цьому|цього|цією|цієї|це|цю|той|туди|звідти|інш\w+|докладніше"
+)
+_CYRILLIC_OWN: Final = r"мо(?:й|я|ё|е|и|его|ему|ей|ю|их|им|є|ї|го|му|їй)|наш\w{0,3}|с(?:о|в)(?:ей|оей|ою|оего|оєї)"
 _RULES: Final = {
-    "cyrillic": _rule(
-        r"а|и|но|или|й|і|але|та|чи",
-        r"он[аио]?|его|её|ее|ему|ей|им|ими|их|него|неё|нее|нему|ней|ним|ними|них|нём|нем|эт(?:от|а|о|у|и|ого|ому|ой|ом|их"
-        r"|им|ими)(?!\s(?:недел|год|месяц|раз))|тот|та|того|той|туда|оттуда|там|друг(?:ой|ого|ая|ую|ое|ие|ом|их)"
-        r"(?!\s(?:город|стран|работ))|остальн\w+|подробнее|ещё|еще|він|вона|воно|вони|його|її|йому|їй|їх|їм|нього|неї|ньому|нею"
-        r"|цьому|цього|цією|цієї|це|цю|той|туди|звідти|інш\w+|докладніше|ще",
-        r"мо(?:й|я|ё|е|и|его|ему|ей|ю|их|им|є|ї|го|му|їй)|наш\w{0,3}|с(?:о|в)(?:ей|оей|ою|оего|оєї)",
-    ),
+    "cyrillic": _rule(_CYRILLIC_OPENS, _CYRILLIC_BACK, _CYRILLIC_OWN),
+    # Bulgarian "ще" is "will".
+    "ukrainian": _rule(_CYRILLIC_OPENS, rf"{_CYRILLIC_BACK}|ще", _CYRILLIC_OWN),
     "arabic": _rule(
-        r"و(?:ماذا|[أا]ين|متى|كم|كيف|لماذا|من|هل|هي|هو|هم)|وال\w+|ماذا عن|لكن|طيب",
-        r"و?(?:هو|هي|هم|هما|هذا|هذه|ذلك|تلك|هناك|[آأ]خر|[أا]خرى|الآخر|الأخرى|المزيد|[أا]كثر)"
-        r"(?!\s(?:الأسبوع|الشهر|العام|السنة|اليوم|الصباح|المساء))|(?:ل|من|عن|مع|في|ب|عند|إلي|علي|اسم)ه"
-        r"|\w+(?:ها|هم|هما)",
-        r"\w{2,}(?:ي|تي|نا)(?<!التي)(?<!الذي)(?<!في)(?<!هي)",
+        # "والدي" is "my father", "والدة" a mother.
+        r"و(?:ماذا|[أا]ين|متى|كم|كيف|لماذا|من|هل|هي|هو|هم)|وال(?!د(?:ة|ه|ي|ا|ك|نا|ين|ان|ت\w{1,3})?(?!\w))\w+"
+        r"|ماذا عن|لكن|طيب",
+        # "ما هي هواياتي" is "what are my hobbies"; "الأسهم" and "درهم" end in no pronoun.
+        r"و?(?:(?<!ما\s)(?<!من\s)(?:هو|هي|هم)|(?:هو|هي|هم)(?=\W*$)|هما|هذا|هذه|ذلك|تلك|هناك|[آأ]خر|[أا]خرى|الآخر|الأخرى"
+        r"|المزيد|[أا]كثر(?=\W*$))(?!\s(?:الأسبوع|الشهر|العام|السنة|اليوم|الصباح|المساء))"
+        r"|(?:ل|من|عن|مع|في|ب|عند|إلي|علي|اسم)ه"
+        r"|(?!(?:ال)?(?:[أا]?سهم|درا?هم|فهم|[أا]هم|مهم|وهم|تفاهم|متهم|مها|سها|نها)(?!\w))\w+(?:ها|هم|هما)",
+        # What follows "التي" tells of what stands before it: "المدينة التي زرتها".
+        r"\w{2,}(?:ي|تي|نا)(?<!في)(?<!هي)",
+        of=r"التي|الذي|الذين|اللي|[أا]كثر",
     ),
     "hindi": _rule(
         r"और|लेकिन|तो|फिर",
@@ -65,20 +74,25 @@ _RULES: Final = {
     ),
     "thai": _Rule(
         regex(r"^\W*(?:แล้ว(?!แต่)|และ|แต่)"),
+        # "เขา" is a mountain, "มัน" a potato or fat, and both end other words: "เยอรมัน", "ทำหมัน".
         regex(
-            r"(?<!ภู)เขา(?!ใหญ่|ค้อ)|เธอ|(?<!น้ำ)มัน(?!ฝรั่ง|เทศ|ส์)|(?:อัน|คน|ที่|เรื่อง|ตัว|แบบ)(?:นั้น|นั่น)|อีก(?:อัน|คน|หน่อย)|ล่ะ\W*$"
+            r"(?<!ภู)(?<!ขึ้น)(?<!ปีน)(?<!หุบ)(?<!ตีน)(?<!เชิง)เขา(?!ใหญ่|ค้อ|วงกต|ดิน|เขียว|สก|ชนไก่)|เธอ"
+            r"|(?<!น้ำ)(?<!น้ํา)(?<!ไข)(?<!ห)(?<!เยอร)(?<!โร)มัน(?!ฝรั่ง|เทศ|ส์|บด|ทอด|ม่วง|แกว|สำปะหลัง|หมู)"
+            r"|(?:อัน|คน|ที่|เรื่อง|ตัว|แบบ)(?:นั้น|นั่น)|อีก(?:อัน|คน|หน่อย)|ล่ะ\W*$"
         ),
         regex(r"(?:พี่|น้อง|แม่|พ่อ|ลูก|เพื่อน|แฟน|สามี|ภรรยา)\S*(?:ของ)?(?:ฉัน|ผม|หนู|เรา)"),
     ),
     "polish": _rule(
         r"a|i|ale|albo|no",
-        r"on[aoi]?|one|jego|jej|jemu|mu|ich|im|nim|nią|niej|nimi|niego|ten(?!\s(?:tydz|rok|mies))|te|tego|tej|tym(?!\s(?:tyg|rok"
-        r"|mies))|tą|tam|inn[yaei]\w*|drugi\w*|więcej",
+        r"on[aoi]?|one|jego|jej|jemu|mu|ich|im|nim|nią|niej|nimi|niego|ten(?!\s(?:tydz|rok|mies))|te"
+        r"|tego(?!,\s(?:jak|że|co)(?!\w))|tej|tym(?!,?\s(?:tyg|rok|mies|jak(?!\w)|że(?!\w)))|tą|tam|inn[yaei]\w*"
+        r"|drugi\w*(?!\s(?:stycz|lut|marca|kwie|maja|czerw|lipca|sierp|wrze|paźdz|listop|grud))|więcej",
         r"m(?:ój|oja|oje|ojej|oją|ojego|ojemu)|nasz\w*|swo\w+",
     ),
     "czech": _rule(
         r"a|i|ale|nebo",
-        r"on[aioy]?|ho|mu|jí|jej|jeho|její\w*|jejich|něj|něm|ním|ní|nich|tom|ten|tam|jin[ýáéí]\w*|druh[ýáéou]\w*|víc",
+        r"on[aioy]?|ho|mu|jí|jej|jeho|její\w*|jejich|něj|něm|ním|ní|nich|tom(?!,\s(?:že|jak|kd))|ten|tam|jin[ýáéí]\w*"
+        r"|druh[ýáéou]\w*(?!\s(?:led|únor|břez|dub|květ|červ|srp|září|říj|listop|pros))|víc",
         r"m(?:ůj|oje|oji|á|é|ého|ému|ou)|naš\w*|sv\w+",
     ),
     "turkish": _rule(
@@ -93,7 +107,7 @@ _RULES: Final = {
     ),
     "swedish": _rule(
         r"och|men|eller",
-        r"han|hon|honom|henne|hans|hennes|deras|dem|de(?!\s(?:senaste|första|sista|\d))|dit|mer om det|om det|andra",
+        r"han|hon|honom|henne|hans|hennes|deras|dem|de(?!\s(?:\w+a\s|senaste|\d))|dit|om det(?=\W*$)|andra",
         r"min|mina|mitt|vår|våra|vårt",
     ),
     "indonesian": _rule(
@@ -103,7 +117,7 @@ _RULES: Final = {
         r"\w{3,}ku|saya",
     ),
     "vietnamese": _rule(
-        r"thế|còn|và|nhưng|vậy",
+        r"thế|còn(?!\s(?:bao nhiêu|mấy|lại))|và|nhưng|vậy",
         r"(?:anh|cô|bà|ông|chị|em|người) ấy|nó|họ(?!\s(?:tên|hàng|của))|ở đó"
         r"|(?:chuyện|điều|cái|việc|chỗ|người) (?:đó|đấy|kia|này)",
         r"\w+ (?:của )?tôi",
@@ -136,6 +150,10 @@ _FEWEST: Final = 2
 _SHARE: Final = 0.25
 """What share of the words of a question they are at least."""
 
+_OF_UKRAINIAN: Final = frozenset("іїєґ")
+_OF_PERSIAN: Final = frozenset("پچژگکیٹڈڑںہھے")
+"""Letters of Persian and Urdu, where "به" is "to", that Arabic has not."""
+
 _CODES: Final = {0x04: "cyrillic", 0x06: "arabic", 0x09: "hindi", 0x0E: "thai", 0x1E: "vietnamese"}
 
 
@@ -146,9 +164,11 @@ def leans_elsewhere(query: str) -> bool:
         query: the question.
     """
     blocks = set() if query.isascii() else {ord(letter) >> 8 for letter in query}
-    found = next((_RULES[name] for code, name in _CODES.items() if code in blocks), None)
-    rule = found or _RULES.get(_language(query))
-    if rule is None:
+    name = next((name for code, name in _CODES.items() if code in blocks), "") or _language(query)
+    if name == "cyrillic" and not _OF_UKRAINIAN.isdisjoint(query.lower()):
+        name = "ukrainian"
+    rule = _RULES.get(name)
+    if rule is None or (name == "arabic" and not _OF_PERSIAN.isdisjoint(query)):
         return False
     if rule.opens.search(query):
         return True
@@ -158,7 +178,8 @@ def leans_elsewhere(query: str) -> bool:
 
 def _language(query: str) -> str:
     """The language of these that a question in Latin letters is in; nothing where it is in none of them."""
-    words = [word for word in _WORDS_OF.findall(query.casefold()) if len(word) > 1]
+    # In small letters but for the first: German "Haar" is no Dutch "haar".
+    words = [word for word in _WORDS_OF.findall(query[:1].lower() + query[1:]) if len(word) > 1]
     told = Counter(_TOLD_BY[word] for word in {*words} & _TOLD_BY.keys())
     told.update(language for language, letters in _LETTERS.items() if not letters.isdisjoint("".join(words)))
     # The first by name of several, so that the answer does not depend on the order of a set.

@@ -48,10 +48,19 @@ STANDING = """
     Vad heter min syster och var jobbar hon?|Vad köpte jag på marknaden förra året?
     Xe đạp của tôi giá bao nhiêu ở cửa hàng?|Tuần này lịch khám răng của tôi là khi nào?
     Berapa harga sepedaku di toko?|Minggu ini jadwal dokter gigiku kapan?
+    Что я сделал после того, как уволился из банка?|Чи є в мене алергія на горіхи?
+    Чи купив я квитки на концерт?|Що я робив до того, як переїхав до Львова?
+    Co zrobiłem po tym, jak rzuciłem pracę?|Co robiłem drugiego maja w Krakowie?
+    Co jsem říkal o tom, že chci změnit práci?|Vad sa jag om det nya jobbet?
+    من هو طبيب الأسنان الخاص بي؟|ما هي هواياتي؟|ما هو رقم جواز سفري؟|والدي أين يعمل؟|كم درهم دفعت في السوق؟
+    كم عدد الأسهم التي اشتريتها؟|ما اسم المدينة التي زرتها في الصيف؟|ما المرض الذي يعاني منه أبي؟
+    มันบดสูตรไหนที่ฉันชอบ|ฉันเรียนภาษาเยอรมันที่ไหน|แมวของฉันทำหมันเมื่อไหร่|Còn bao nhiêu tiền trong tài khoản?
 """
 OF_OTHERS = """
     Ten out of ten, said the doctor.|What did I buy on a whim at the market on Monday?
     Who does my dad live with in Bari?
+    Wie lang ist mein Haar?|کلید خانه را به چه کسی دادم؟|دوشنبه چه کسی به من زنگ زد؟
+    Кога ще ходя на зъболекар?|Hvad sagde jeg om det nye job?|Hva sa jeg om det nye jobbet?
     Wann habe ich die Waschmaschine in Berlin gekauft?|Je suis sur la terrasse à Dan Haag.
 """
 
