@@ -32,7 +32,7 @@ from .reached import Reached
 
 Names: TypeAlias = tuple[Sequence[str], Sequence[tuple[str, ...]]]
 
-FORM: Final = 23
+FORM: Final = 24
 """Which form blocks have, and how texts are analysed and counted: a block of another form is made again."""
 
 _WORTH: Final = 4000

@@ -166,6 +166,9 @@ def _script_language(letter: str) -> str | None:
 
 
 def _latin_language(text: str, pieces: Sequence[str]) -> str:
+    if "KDE" in text:
+        # The desktop's name is no Czech "where".
+        pieces = [piece for piece in pieces if piece != "kde"]
     by_letters = _by_letters(pieces)
     if not by_letters and _OF_OTHERS.isdisjoint(pieces):
         # Whatever votes for another language votes for English too.

@@ -50,7 +50,7 @@ def test_a_russian_word_stays_as_it_was() -> None:
 
 @pytest.mark.skipif("czech" not in Stemmer.algorithms(), reason="an older Snowball has no Czech")
 def test_czech_is_told_by_its_function_words() -> None:
-    texts = "Jak se jmenuje moje dcera, která je v Brně?", "Proč jsme byli v nemocnici?"
+    texts = "Jak se jmenuje moje dcera, která je v Brně?", "Proč jsme byli v nemocnici?", "Kde bydlí sestra?"
     assert {text: latin_language_of(text) for text in texts} == dict.fromkeys(texts, "czech")
     assert set(terms("Proč jsme byli u babičky?")) & set(terms("Babička, která upadla, je v nemocnici, řekli."))
 
@@ -63,6 +63,10 @@ def test_neighbours_of_czech_are_not_taken_for_it() -> None:
         "Jeg har en hund",
         "Kam er gestern?",
         "Je suis",
+        "KDE Plasma settings",
+        "Proto-Indo-European roots",
+        "Má sorte",
+        "Recebi má nota hoje",
     )
     assert not [text for text in texts if latin_language_of(text) == "czech"]
 
