@@ -29,7 +29,7 @@ class Later:
         self._given = source, flags
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_given":
+        if "_given" not in self.__dict__:
             raise AttributeError(name)
         found = getattr(self.compiled, name)
         setattr(self, name, found)
