@@ -90,6 +90,12 @@ NEWS: Final = regex(
     re.I,
 )
 """How a sentence begins that tells what has changed."""
+_NO_NEWS: Final = regex(
+    r"\b(?:is|are|was|were)(?: finally| now)? (?:out|released|published|available)\b"
+    r"|\b(?:ist|sind) (?:da|erschienen|verfügbar|draußen)\b|\bha salido\b|\bsalió\b|\best (?:sortie?|disponible)\b"
+    r"|出来了|发布了|^\W*(?!(?:it|that|there|let|he|she|what|here)['’])(?-i:[A-Z])\w+['’]s (?=\w)",
+    re.I,
+)
 NOW: Final = wording(
     r"""
     now|instead|stattdessen|nun|jetzt|inzwischen|mittlerweile|currently|ahora|maintenant|désormais
@@ -308,6 +314,11 @@ OTHER: Final = wording(
 def says_more_than_now(clause: str) -> bool:
     """Whether a clause tells a change by more than a word such as "now"."""
     return CHANGED.search(NOW.sub(" ", clause)) is not None
+
+
+def news_in(clause: str) -> frozenset[Cue]:
+    """What a clause behind "Update:" says of what was told: nothing where something has come out, or is Anna's."""
+    return frozenset() if _NO_NEWS.search(clause) else frozenset({"changed"})
 
 
 def without_quotes(text: str) -> str:

@@ -35,6 +35,8 @@ _STATISTICS: Final = frozenset("averag mean median maxim max minim min durchs mi
 """Head words of which of several numbers of a thing is told: two of them are two things, and one alone tells little."""
 _MOSTLY: Final = 2 / 3
 """Which share of the head words is less than enough where either statement has others of its own."""
+_AROUND: Final = 6
+"""How many more pairs of characters than what was denied the words have that say that it is so again."""
 
 Weigh = Callable[[str], float]
 """What a head word weighs, from 0 to 1: less where much of what is said holds it."""
@@ -218,7 +220,9 @@ def _is_denied_no_more(older: Statement, newer: Statement) -> bool:
         for each in (newer, older)
     )
     is_now = "changed" in newer.cues and "ended" not in newer.cues and len(own & known) >= _PAIR
-    speaks_of_it = len(own & known) > _MOSTLY * len(own) or (not _is_latin(newer) and known <= own)
+    speaks_of_it = len(own & known) > _MOSTLY * len(own) or (
+        not _is_latin(newer) and known <= own and len(own) <= len(known) + _AROUND
+    )
     return bool(own & known) and speaks_of_it and (newer.is_resumed or is_now)
 
 

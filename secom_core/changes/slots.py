@@ -8,6 +8,7 @@ from typing import Final
 
 from ..text.han import one_way
 from ..text.patterns import regex
+from .states import ELSEWHERE
 from .values import Value
 
 _PLACE: Final = r"([A-ZÄÖÜÁÉÍÓÚÑÀÂÇÈÊÎÔ][\w'’-]+(?: [A-ZÄÖÜ][\w'’-]+)*)"
@@ -24,6 +25,15 @@ _BESIDE: Final = regex(
     re.I,
 )
 """Where and when somebody works besides."""
+_NO_MOVE: Final = regex(
+    r"\b(?:cada|todos los|weiter nach|(?:en (?:el año )?|im jahr |^)(?:19|20)\d\d|(?:mit|als|con) (?:\d{1,2}|fünf|sechs"
+    r"|sieben|acht|neun|zwölf)\b(?! (?:kisten|kartons|cajas))|cuando (?:yo |él |ella )?(?:tenía|era|éramos|teníamos)"
+    r"|(?:que|mes) (?:viene|próximo))\b",
+    re.I,
+)
+"""Long ago, every year, or to come: what is told with it in German and Spanish is no move of late."""
+_BY_OTHERS: Final = regex("^[^我]*[他她](?!说|告诉)[^我]*$")
+_MOVED_EAST: Final = regex("搬[到去]")
 _ON_SCALES: Final = (
     r"(?= ?(?:kg|[Kk]ilos?|kilograms?)\b(?:\W*$|,| (?:now|again|today|at the moment|heute|hoy)"
     r"(?! (?:on|for|in|with|per|beim?|im|auf|mit|en|con)\b)))"
@@ -46,7 +56,7 @@ _SLOTS: Final = tuple(
                 rf"\b(?:[Ii]ch bin|[Bb]in ich|[Ww]ir sind|sind wir)(?: \w+){{0,4}} nach {_PLACE} (?:um)?gezogen",
                 rf"\b(?:ich|wir)(?: \w+){{0,4}} nach {_PLACE} (?:um)?gezogen (?:bin|sind)\b",
                 rf"\b(?:me he|nos hemos|[Mm]e acabo de|[Nn]os acabamos de) mudad?[or]s? (?:ahora )?a {_PLACE}",
-                rf"\b(?:[Mm]e mudé|[Nn]os mudamos) (?:\w+ )?a {_PLACE}",
+                rf"\b(?:[Mm]e mudé|[Nn]os mudamos) (?:\w+ )?a {_PLACE}(?! (?:en|para|por)\b)",
                 rf"\b(?:[Vv]ivo|[Vv]ivimos) (?:ahora )?en {_PLACE}",
                 rf"\b(?:[Jj]['’]habite|[Nn]ous habitons|[Oo]n habite)(?: [\w'’-]+){{0,4}}? (?:à|en) {_PLACE}",
                 rf"\b(?:[Jj]e vis|[Nn]ous vivons|[Oo]n vit)(?: \w+)? (?:à|en) {_PLACE}",
@@ -101,13 +111,25 @@ _SLOTS: Final = tuple(
 )
 
 
-def slot_values(clause: str) -> Iterator[Value]:
+def slot_values(clause: str, sentence: str = "") -> Iterator[Value]:
     """What a clause says of what somebody has one of.
 
     Args:
         clause: its words.
+        sentence: the sentence that it stands in, which may say that all of it is made up, or is told of others.
     """
     for slot, pattern in _SLOTS:
         found = pattern.search(clause)
-        if found is not None and found.lastindex is not None and not (slot == SLOT + "work" and _BESIDE.search(clause)):
-            yield Value(slot, one_way(found[found.lastindex].casefold()), *found.span(found.lastindex))
+        if found is None or found.lastindex is None or (slot == SLOT + "work" and _BESIDE.search(clause)):
+            continue
+        if slot == SLOT + "home" and not _has_moved(clause, sentence, found[0]):
+            continue
+        yield Value(slot, one_way(found[found.lastindex].casefold()), *found.span(found.lastindex))
+
+
+def _has_moved(clause: str, sentence: str, told: str) -> bool:
+    """Whether where somebody lives is told of the speaker, of now, and not of a game."""
+    if _MOVED_EAST.search(told) and _BY_OTHERS.match(sentence):
+        return False
+    is_late = not ("gezogen" in told or "mud" in told.casefold()) or not _NO_MOVE.search(clause)
+    return is_late and ELSEWHERE.search(sentence) is None

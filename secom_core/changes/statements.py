@@ -35,6 +35,7 @@ from .cues import (
     SWAPPED,
     THEIRS,
     Cue,
+    news_in,
     says_more_than_now,
     without_quotes,
 )
@@ -102,7 +103,6 @@ _NO_WORD: Final = regex("[\u3041-\u309f]{1,2}|[^\u4e00-\u9fff]")
 _EASTERN: Final = regex("[\u4e00-\u9fff]+|[\u30a1-\u30fa\u30fc]+|[\uac00-\ud7a3]+")
 _COMMUTING: Final = regex(r"\bcommut(?:e|es|ed|ing)(?: to work)? (?=(?:by|on|with) )", re.I)
 """What says of a way that it is the one to work: "I commute by train"."""
-_NEWS_CUES: Final = frozenset[Cue]({"changed"})
 _WORD, _STEM, _VOWELS = 3, 6, "aeiou"
 _LABEL: Final = regex(
     r"\b([^\W\d_]{3,}) (?:no\. ?|nr\. ?|#)?(\d{1,4})(?! ?(?:%|[-.,:/]\d|(?:ms|[kmgt]b|px|k?m|[km]?g)\b))\b", re.I
@@ -233,7 +233,7 @@ def _of_sentence(
     parted = list(_clauses(text, start, stop))
     spans = [(first, last) for first, last, _ in parted]
     told = [_is_told(text[first:last], last == stop and not given and asks(sentence)) for first, last, given in parted]
-    values = [[*slot_values(text[first:last]), *values_of(text[first:last].rstrip())] for first, last in spans]
+    values = [[*slot_values(text[a:b], sentence), *values_of(text[a:b].rstrip())] for a, b in spans]
     words = [
         _heads(text[first:last], each, language, is_repair) for (first, last), each in zip(spans, values, strict=True)
     ]
@@ -265,7 +265,7 @@ def _of_sentence(
         heads |= dict.fromkeys(words[place], 1.0)
         if is_told_before or (place and _RELATIVE.match(clause)):
             heads |= dict.fromkeys(before_words, 1.0)
-        cues = _cues(clause) | (of_sentence & {"corrected"}) | (_NEWS_CUES if is_news else frozenset())
+        cues = _cues(clause) | (of_sentence & {"corrected"}) | (news_in(clause) if is_news else frozenset())
         if (heads or ((is_repair or "changed" in cues) and values[place])) and (values[place] or cues or words[place]):
             yield Statement(
                 first,
@@ -289,7 +289,7 @@ def _of_sentence(
                 found is not None and _WITH.search(clause, 0, found.start()) is not None,
                 next(iter(_heads(topic_of(clause), [], language)), ""),
                 kinds_in(clause),
-                frozenset(states_in(clause).items()),
+                frozenset(states_in(clause, sentence).items()),
                 RESUMED.search(clause) is not None and ONCE.search(clause) is None,
             )
 

@@ -6,28 +6,51 @@ from typing import Final
 
 from ..text.wording import wording
 
+_MONTH: Final = (
+    "january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter"
+)
+_ENDS: Final = (
+    r"(?=\W*$|[,.;!?)]| (?:and|so|but|because|last|yesterday|today|this|two|three|after|over|as)\b"
+    rf"| (?:at|from) (?-i:[A-Z])| from my job\b| on \w+day\b| in (?:{_MONTH})\b"
+    r"| to (?:become|start|study|travel|work)\b)"
+)
+"""What stands behind what is told of nothing else: not "I lost my job offer", "I left my job at 5"."""
+_WHEN: Final = (
+    r"(?=\W*$|[,.;!?)]"
+    rf"| (?:last|two|three|a (?:few|couple|week|month)|recently|this (?:week|month|year)|in (?:{_MONTH}))\b"
+    r"| (?:la semana|el (?:mes|año)|hace|y|pero|la semaine|le mois|l'année|il y a|et|mais|en \p|und|aber)\b)"
+).replace(r"\p", r"(?:ene|feb|mar|abr|may|jun|jul|ago|sep|oct|nov|dic|jan|fév|avr|mai|jui|aoû|déc)\w+")
+"""What stands behind what is told of two people, and not of how they went or what they took apart."""
+_LATELY: Final = (
+    r"(?: (?:leider|jetzt|nun|gerade|endlich|gestern|letzte\w?|vorige\w?|diese\w?|vor|im|zwei|drei|eine[mr]|paar"
+    r"|wochen?|monat\w*|jahr\w*|frühjahr|frühling|sommer|herbst|winter|januar|februar|märz|april|mai|ju[nl]i|august"
+    r"|september|oktober|november|dezember)){0,4}"
+)
 _EMPLOYED: Final = wording(
     r"""
-    (?:I|I'm|I am) work(?:ing)? (?:(?:full|part)[- ]time )?(?:as an?|at|for an?(?! (?:few|hour|while|couple|day))) \w+
+    (?:I|I'm|I am) work(?:ing)? (?:(?:full|part)[- ]time )?as an? \w+
+    (?:I|I'm|I am) work(?:ing)? (?:(?:full|part)[- ]time )?(?:at|for) (?-i:[A-Z])\w+
+    (?:I|I'm|I am) work(?:ing)? (?:(?:full|part)[- ]time )?(?:at|for) an? (?!few|hour|while|couple|exam|test)\w+
     ich arbeite (?:\w+ )?(?:als|bei|beim|in einem|in einer) \w+
-    trabajo (?:de|como|en un|en una|para una?) \w+
-    je travaille (?:\w+ )?(?:comme|chez|dans une?|pour une?) \w+
+    (?:(?<!\w\s)|(?<=\byo\s)|(?<=\by\s))trabajo (?:de(?! (?:noche|día)\b)|como|en un|en una|para una?) \w+
+    je travaille (?:\w+ )?(?:comme(?! une? fou)|chez|dans une?(?! heure)|pour une?(?! exam)) \w+
     """,
     anywhere="""
-    ^我?在[^，。,]{1,10}(?:上班|工作)
+    ^我?在(?!家)[^，。,]{1,10}(?:上班|工作)
     で働いています|に勤めて|에서 (?:일해|일하고|근무)
     """,
 )
-_ENDS: Final = r"(?=\W*$|[,.;!?)]| (?:at|in|on|and|so|but|because|last|yesterday|today|this|two|as|to|after|over)\b)"
-"""What stands behind what is told of nothing else: not "I lost my job offer"."""
 _QUIT: Final = wording(
     rf"""
     (?<!if\s)(?<!when\s)(?<!before\s)(?<!after\s)(?<!until\s)I(?:'ve| have)? (?:just )?(?:quit|left|lost) my job{_ENDS}
-    (?:I|I've|I have) (?:just |finally )?(?:resigned|retired)(?= from my\b|\W*$| (?:yesterday|today|this)\b)
-    (?:I was|I got|I've been) (?:just )?(?:laid off|fired(?! up)|made redundant)
-    (?:ich habe?|habe? ich) (?:\w+ ){{0,2}}(?:meinen job|meine (?:stelle|arbeit)) (?:\w+ ){{0,2}}(?:gekündigt|verloren)
-    (?:dejé|he dejado|perdí|he perdido|renuncié a) mi (?:trabajo|empleo)|me (?:despidieron|han despedido)
-    (?:j'ai|je viens de) (?:\w+ )?(?:quitté?e?r?|perdue?|perdre) mon (?:travail|boulot|emploi|poste|job)
+    (?:I|I've|I have) (?:just |finally )?(?:resigned|retired)(?= from my job\b|\W*$| (?:yesterday|today|this \w+)\W*$)
+    (?:I was|I got|I've been) (?:just )?(?:laid off|fired|made redundant){_ENDS}
+    (?:ich habe?|habe? ich) (?:\w+ ){{0,2}}(?:meinen job|meine stelle) (?:\w+ ){{0,2}}(?:gekündigt|verloren)
+    (?:ich habe?|habe? ich) (?:\w+ ){{0,2}}meine arbeit (?:\w+ ){{0,2}}gekündigt
+    (?:dejé|he dejado|renuncié a) mi (?:trabajo|empleo)(?! (?:sin|a las?|para|encima|sobre|en (?:casa|la))\b)
+    (?:perdí|he perdido) mi empleo|me (?:despidieron|han despedido)(?! (?:en|con)\b)
+    (?:j'ai|je viens de) (?:\w+ )?quitté?e?r? mon (?:travail|boulot|emploi|poste|job)(?! (?:à|vers|pour|plus)\b)
+    (?:j'ai|je viens de) (?:\w+ )?(?:perdue?|perdre) mon (?:boulot|emploi|job)
     j'ai (?:\w+ )?démissionné(?! d[eu]s? (?!mon))
     """,
     anywhere="""
@@ -37,7 +60,8 @@ _QUIT: Final = wording(
 )
 _TOGETHER: Final = wording(
     r"""
-    (?:I'm|I am) (?:dating|married|engaged(?! (?:in|with)\b))|I'm seeing (?:someone|a (?:guy|girl|man|woman))
+    (?:I'm|I am) (?:married(?! to my (?:work|job))|engaged(?! (?:in|with|as|by|on|at)\b))
+    (?:I'm|I am) dating (?=(?-i:[A-Z])|an?\b|some)|I'm seeing (?:someone|a (?:guy|girl|man|woman))
     (?:I|we)(?: just|'ve| have)? (?:got|gotten) (?:married|engaged)|my (?:husband|wife) and I got married
     ich bin (?:seit \w+ (?:\w+ )?)?(?:verheiratet|verlobt)|(?:wir haben|ich habe) (?:\w+ ){0,2}geheiratet
     estoy (?:casad[oa]|comprometid[oa]|saliendo con)|nos (?:casamos|hemos casado)|me (?:casé|he casado)
@@ -47,24 +71,42 @@ _TOGETHER: Final = wording(
 )
 _APART: Final = wording(
     rf"""
-    (?:I'm|I am) single(?!-)
-    (?:(?-i:[A-Z])\w+ and I|we)(?:'ve| have)? (?:just )?(?:broken? up|split up|separated|got divorced){_ENDS}
+    (?:I'm|I am) single(?!-)(?! (?:for|parent|mum|mom|dad)\b)
+    (?:(?-i:[A-Z])\w+ and I|we)(?:'ve| have)? (?:just )?(?:broken? up|got divorced)(?:{_ENDS}|{_WHEN})
+    (?-i:[A-Z])\w+ and I(?:'ve| have)? (?:just )?(?:split up|separated){_WHEN}
+    we(?:'ve| have)? (?:just )?(?:split up|separated)(?! \W*$){_WHEN}(?= \w)
     ich bin (?:wieder )?single
-    (?:wir haben uns|(?-i:[A-Z])\w+ und ich haben uns) (?:\w+ ){{0,3}}(?:getrennt|scheiden lassen)
+    (?:wir haben uns|(?-i:[A-Z])\w+ und ich haben uns){_LATELY} (?:getrennt|scheiden lassen){_WHEN}
     estoy solter[oa]
-    (?-i:[A-Z])\w+ y yo (?:lo dejamos|lo hemos dejado|rompimos|hemos roto|nos (?:separamos|hemos separado))
-    je suis célibataire|(?-i:[A-Z])\w+ et moi,? (?:on s'est|nous nous sommes|avons) (?:séparée?s?|rompu)
+    (?-i:[A-Z])\w+ y yo (?:lo dejamos|lo hemos dejado|rompimos|hemos roto|nos (?:separamos|hemos separado)){_WHEN}
+    je suis célibataire|(?-i:[A-Z])\w+ et moi,? (?:on s'est|nous nous sommes|avons) (?:séparée?s?|rompu){_WHEN}
     """,
-    anywhere="我(?:现在)?(?:是)?单身|我们分手了|(?:我和|我跟)[^，。,]{1,6}(?:分手|离婚)了|独身です|別れました|헤어졌",
+    anywhere="""
+    我(?:现在)?(?:是)?单身|我们分手了(?!一)|(?:我和|我跟)[^，。,]{1,6}(?:分手|离婚)了|独身です
+    (?:彼|彼女|夫|妻|旦那|恋人)と[^。、]{0,8}別れ(?:まし)?た
+    (?:남자친구|여자친구|남친|여친|남편|아내|애인)(?:랑|와|과|하고) [^.,]{0,8}헤어졌
+    """,
 )
 _ANOTHER_TIME: Final = wording(
     r"""
     (?:in|im jahr|en|en el año) (?:19|20)\d\d|last year|back in|letztes jahr|el año pasado|l'an(?:née)? derni\w+
     on (?:the )?(?:weekends?|side)|am wochenende|nebenbei|los fines de semana|le week-end
+    (?:at|from) home|twice|in the (?:\w+ties)
     """,
     anywhere="[去前]年|周末|週末",
 )
 """When something was so, or is so besides: what holds is not told."""
+ELSEWHERE: Final = wording(
+    r"""
+    in (?:the|my|a|this) (?:\w+ )?(?:games?|novel|story|stories|film|movie|play|role ?play|book|simulation|show|dream)
+    my (?:story|novel)|dream(?:t|ed)
+    (?:im|in (?:meinem|dem|einem)) (?:\w+ )?(?:spiel|rollenspiel|roman|film|traum|buch)|(?:beim|im) schach|geträumt
+    en (?:el|mi|un|la|una) (?:juego|novela|película|sueño|cuento|libro)|soñé|he soñado
+    dans (?:le|mon|un|ma|la) (?:jeu|roman|film|rêve|livre|histoire)|j'ai rêvé
+    """,
+    anywhere="小说|游戏|主角|主人公|剧本|梦见|差点|比如|小説|ゲーム|夢|소설|게임|꿈",
+)
+"""Where what is told is made up."""
 _STATES: Final = (
     ("work", _EMPLOYED, True),
     ("work", _QUIT, False),
@@ -73,11 +115,12 @@ _STATES: Final = (
 )
 
 
-def states_in(clause: str) -> dict[str, bool]:
+def states_in(clause: str, sentence: str = "") -> dict[str, bool]:
     """Which states a clause tells, each with whether it holds.
 
     Args:
         clause: its words.
+        sentence: the sentence that it stands in, which may say that all of it is made up.
     """
     found = {state: holds for state, rule, holds in _STATES if rule.search(clause)}
-    return {} if found and _ANOTHER_TIME.search(clause) else found
+    return {} if found and (_ANOTHER_TIME.search(clause) or ELSEWHERE.search(sentence)) else found
