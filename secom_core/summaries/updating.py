@@ -23,6 +23,7 @@ from .retention import lost_sentences, rewritten_sentences
 from .statements import marks, tells
 
 _CONTINUED: Final = 4  # how often a reply that was cut off is asked to go on
+_FORGOTTEN: Final = 0.5  # more of a summary than this is not condensed by a reply that lacks it, but lost
 _NAMED: Final = 5  # how many sentences a complaint names
 _NAMED_TOKENS: Final = 40  # how much of each a complaint names
 
@@ -145,7 +146,8 @@ class Update:
         gone = rewritten_sentences(self.previous, text, self.session) if wanted else []
         lost = lost_sentences(self.previous, text, speakers=self._speakers) if wanted else []
         lost = [each for each in lost if each not in gone]
-        if not lost or not is_sound or len(memory.statements) == self.limit:
+        has_room = len(memory.statements) < self.limit or self._forgets(lost)
+        if not lost or not is_sound or not has_room:
             return lost
         try:
             reply = yield retention_prompt(lost, text, self.session)
@@ -159,13 +161,17 @@ class Update:
         found = [*old, *new]
         kept = found
         if self._too_long(found):
-            is_sound = memory.whole and not self._too_long(new)
+            is_sound = memory.whole and not self._too_long(new) and not self._forgets(old)
             kept = self._with_room_left(old, new) if is_sound else self._balanced(old, new, memory)
         if not kept:
             raise BadReply(f"no sentence of the memory fits into {self.tokens} tokens", "\n".join(found))
         if not memory.whole or len(kept) < len(found):
             warn_degraded(self._told(memory, found, kept))
         return kept
+
+    def _forgets(self, lost: Sequence[str]) -> bool:
+        """Whether so much of the previous summary is missing that the model has summed up the session alone."""
+        return len(lost) > _FORGOTTEN * len(self.previous.splitlines())
 
     def _with_room_left(self, old: list[str], new: list[str]) -> list[str]:
         """The whole memory as the model wrote it, and as much of what it left out as there is room for."""

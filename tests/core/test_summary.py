@@ -357,12 +357,26 @@ def test_what_finds_no_room_is_counted() -> None:
 
 
 def test_a_memory_at_its_limit_stands_as_the_model_wrote_it() -> None:
-    new = ("The cat Miso hides in the wardrobe.", "The user lives in Ghent.")
+    kept = ("The user repairs violins.", "The user has a dog called Rex.")
+    new = (*kept, "The cat Miso hides in the wardrobe.", "The user lives in Ghent.")
     model = ScriptedModel([memory(*new), "none"])
-    before = f"{BEFORE}\nThe user has an old Bechstein piano from Antwerp, bought in 2009 for 3,400 euros."
-    with pytest.warns(DegradedWarning, match="no room for 3 statements of the former one .limit: 2 sentences"):
-        assert Summarizer(model, limit=2).update(TURNS, before) == "\n".join(new)
+    piano = "The user has an old Bechstein piano from Antwerp, bought in 2009 for 3,400 euros."
+    with pytest.warns(DegradedWarning, match="no room for 2 statements of the former one .limit: 4 sentences"):
+        assert Summarizer(model, limit=4).update(TURNS, f"{BEFORE}\n{kept[1]}\n{piano}") == "\n".join(new)
     assert len(model.requests) == 1, "nothing is asked about what there is no room for"
+
+
+def test_one_reply_on_the_session_alone_does_not_take_the_place_of_a_whole_memory() -> None:
+    before = [
+        f"The user sold a {wood} violin by {maker} from {town} to a pupil in {to}." for wood, maker, town, to in SOLD
+    ]
+    new = ("The cat Miso hides.", "The user lives in Ghent.", "The user moved.", "The cat hides in the wardrobe.")
+    model = ScriptedModel([memory(*new), "none"])
+    with pytest.warns(DegradedWarning, match="no room for 4 statements"):
+        found = Summarizer(model, limit=4).update(TURNS, "\n".join(before)).splitlines()
+    assert len(found) == 4
+    assert set(found) & set(before), "what it told before is not lost at once"
+    assert set(found) & set(new)
 
 
 def test_what_the_session_tells_goes_first_where_a_memory_is_too_long() -> None:
