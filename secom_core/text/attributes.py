@@ -7,16 +7,14 @@ Polish, Turkish, Arabic, Hindi and Thai too.
 
 from __future__ import annotations
 
-import re
 from typing import Final, Literal, get_args
 
 from . import births, spoken_selves, trades
 from .germanic import OWN_HOME
 from .hesitations import without_hesitations
 from .material import meant
-from .patterns import regex
 from .six_languages import ASKED, ASKED_SIGNS, TOLD
-from .wording import folded_case, is_signed, signs, wording
+from .wording import Signed, folded_case, is_signed, signs, wording
 
 Attribute = Literal["name", "age", "birthday", "home", "job", "diet"]
 ATTRIBUTES: Final[tuple[Attribute, ...]] = get_args(Attribute)
@@ -60,8 +58,34 @@ def _question(attribute: str, latin: str, eastern: str) -> str:
     return found.replace(" ", r"\s+").replace("'", "['’]")
 
 
+_ASKED_WITH: Final = {
+    "name": (
+        "name|nombre|appelle|llamo| nom|prénom|chiamo|chamo|heiß|heiss| call|nome|叫|名|姓|이름|зовут|имя|imię"
+        "|nazywam|adım|ismim|اسمي|नाम|ชื่อ"
+    ),
+    "age": " old |age| alt |alter|años|edad|anni|età|anos|idade|âge|多大|几岁|多少岁|何歳|いくつ|몇|나이",
+    "birthday": (
+        "birth|bday| born|geburt|geboren|cumpl| nac|anniv| né|naissance|compleanno|nato|nata|nascita|anni|aniver"
+        "|anos|nasc|生|생일|태어"
+    ),
+    "home": (
+        " liv| home| move|wohn|leb|aqu|vivo|habit| vis|abit| moro|住|家|살|사|집|жив|mieszkam|yaşıyor|oturuyor"
+        "|أسكن|أعيش|اسكن|اعيش|रहत|อยู่|อาศัย"
+    ),
+    "job": (
+        " work|living| job|profes|occupation|employer|arbeit|beruf|trabajo|dedico|travail|dans la vie|métier"
+        "|boulot|lavor|mestiere|nella vita|occupo|trabalh|emprego|profiss|vida|工作|上班|做什么|职业|仕事|職業|働"
+        "|직업|일|работаю|pracuję|zawodu|çalışıyorum|iş yap|mesleğim|أعمل|اعمل|وظيفتي|عملي|مهنتي|काम|ทำงาน"
+    ),
+    "diet": (
+        "allerg|alerg|alérg|eat|vegan|vegetari|veganer|lactose|celiac|celíac|coeliac|diabet| diet|food|avoid|evitar"
+        "|éviter|esse|nicht|comer|mang|过敏|吃|忌口|アレルギー|食べ|알레르기|먹|аллерги|нельзя|uczulon|jeść"
+        "|alerji|yeme|yiye|durmal|حساسية|آكل|एलर्जी|खा|แพ้|กิน"
+    ),
+}
+"""The signs of each rule (`secom_core.text.wording.Signed`): it is compiled where one stands."""
 _ASKED: Final = {
-    attribute: regex(_question(attribute, latin, eastern), re.I)
+    attribute: Signed(_question(attribute, latin, eastern), _ASKED_WITH[attribute])
     for attribute, (latin, eastern) in {
         "name": (
             r"""
