@@ -16,7 +16,7 @@ from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
 from secom_core.bank.answers import ANSWER_WAITS_S, epoch_soon
 from secom_core.bank.unwritten import is_forgotten
 from secom_core.conversation import Message
-from secom_core.errors import MissingExtra, SecomError, StoreError, StoreLocked
+from secom_core.errors import MissingExtra, SecomError, StoreError, StoreUnwritable
 from secom_core.stores.database import waiting_at_most
 from secom_core.stores.reasons import ConnectionLost
 from secom_core.times import present
@@ -146,7 +146,7 @@ class ThreadMemory:
         """The thread's new messages; those of the turn where the store cannot be read, as what is stored has its id."""
         try:
             return self._new(turn, messages, said_at)
-        except (StoreLocked, ConnectionLost):
+        except (StoreUnwritable, ConnectionLost):
             thread = turn.seen.with_replaced(messages)
             begins = next((place for place, each in enumerate(thread) if each.id == turn.began_id), None)
             # Which messages within another graph are others', only the store tells.

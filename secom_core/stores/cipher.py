@@ -15,7 +15,8 @@ from sqlalchemy import Engine
 
 from ..errors import InvalidInput, MissingExtra, StoreError
 from .open_files import is_open_encrypted, nothing_opens
-from .reasons import FULL, IO_ERROR, MALFORMED, READ_ONLY, reason_of
+from .places import is_out_of_files
+from .reasons import CANNOT_OPEN, FULL, IO_ERROR, MALFORMED, READ_ONLY, reason_of
 
 _PLAIN: Final = b"SQLite format 3\0"
 _LOOKED_AT: Final = 200  # bytes
@@ -92,10 +93,15 @@ class Cipher:
         self.unlock(connection)
         return connection
 
-    def reason(self, error: Exception) -> str:
-        """What an error says of the store, after its name."""
+    def reason(self, error: Exception, file: str | None = None) -> str:
+        """What an error says of the store, after its name; ``file``: where it is."""
         reason = reason_of(error)
-        if "unable to open database file" in reason:
+        if CANNOT_OPEN in reason and file is not None and is_out_of_files(file):
+            return (
+                "cannot be opened, as this process, or the system, has as many files and connections open as it may; "
+                "close some, or allow more (ulimit -n)"
+            )
+        if CANNOT_OPEN in reason:
             return (
                 "cannot be opened; give yourself the right to read and write it and its folder, or name a file in a "
                 "folder that you can write to, by a shorter path if this one is long"

@@ -297,8 +297,8 @@ class Database:
             return self._locked(until, "written" if is_write else "read")
         newer = outgrown(self._engine, self.schema, error, self._place)
         operational = None if self.is_sqlite else self._engine.dialect.loaded_dbapi.OperationalError
-        kind = kind_of(original, operational, is_sure, is_write)
-        return newer or kind(f"the store at {self._place} {self.cipher.reason(error)}")
+        kind = kind_of(original, operational, is_sure, is_write, self.path)
+        return newer or kind(f"the store at {self._place} {self.cipher.reason(error, self.path)}")
 
     def _locked(self, until: float, done: str, *, here: bool = False) -> StoreLocked:
         """Why nothing was ``done`` until then, and what helps; ``here``: a thread of this process holds the lock."""
@@ -396,5 +396,5 @@ class Database:
                 connection.execute(f"PRAGMA busy_timeout={int(wait * 1000)}")
                 rows = [connection.execute(statement).fetchone() for statement in statements]
         except self._engine.dialect.loaded_dbapi.Error as error:
-            raise StoreError(f"the store at {self._place} {self.cipher.reason(error)}") from error
+            raise StoreError(f"the store at {self._place} {self.cipher.reason(error, self.path)}") from error
         return bool(rows[-1] and rows[-1][0])

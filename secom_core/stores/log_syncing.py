@@ -5,6 +5,7 @@ To have SQLite do it, at the end of the transaction, keeps every other writer wa
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from typing import Final
@@ -35,13 +36,24 @@ def sync_log(path: str) -> None:
     except FileNotFoundError:
         # It was written into the file, which was synced then.
         return
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.ENFILE):
+            raise _not_synced(path, error) from error
+        # No more files may be open here: have the system put everything on disk, for which it takes none.
+        with interpreter.put_down():
+            os.sync()
+        return
     try:
         with interpreter.put_down():
             _sync(log)
     except OSError as error:
-        raise StoreError(
-            f"the store at {path} could not be put on disk ({error.strerror}): what was written may be lost if the "
-            "power fails; look for errors of the disk"
-        ) from error
+        raise _not_synced(path, error) from error
     finally:
         os.close(log)
+
+
+def _not_synced(path: str, error: OSError) -> StoreError:
+    return StoreError(
+        f"the store at {path} could not be put on disk ({error.strerror}): what was written may be lost if the power "
+        "fails; look for errors of the disk"
+    )

@@ -92,6 +92,31 @@ def has_room(file: str) -> bool:
     return disk_usage(folder).free >= _LEAST_ROOM and _may_take(folder, _LEAST_ROOM)
 
 
+def is_out_of_files(file: str) -> bool:
+    """Whether a file could not be opened as this process, or the system, has as many open as it may.
+
+    Another thread may have closed some since. What may be read and written, and was not opened, lacked only that.
+    """
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    folder_may, file_may = os.W_OK | os.X_OK, os.R_OK | os.W_OK
+    is_file = os.name == "posix" and os.path.isfile(file) and os.access(Path(file).parent, folder_may)
+    # SQLite opens the log and its index too; their names may be too long.
+    return is_file and all(
+        os.access(each, file_may) or _is_missing(each) for each in (file, f"{file}-wal", f"{file}-shm")
+    )
+
+
+def _is_missing(file: str) -> bool:
+    try:
+        os.stat(file)
+    except OSError as error:
+        return error.errno == errno.ENOENT
+    return False
+
+
 def _may_take(folder: Path, size: int) -> bool:
     """Whether a file in the folder could be so long: one without a name, which nobody sees, is made so for a moment.
 

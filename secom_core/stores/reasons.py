@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..errors import StoreError, StoreUnwritable
+from .places import is_out_of_files
 
 _DATA_EXCEPTION: Final = "22"
 """How the codes of PostgreSQL's errors begin that quote the value that they are about, behind a colon."""
@@ -53,6 +54,7 @@ _HELP: Final = {
 """What helps, by PostgreSQL's codes."""
 # SQLite, of whose errors the driver for encrypted files gives no code. The last is also of a quota that is used up.
 FULL: Final = "database or disk is full"
+CANNOT_OPEN: Final = "unable to open database file"
 READ_ONLY: Final = "readonly database"
 IO_ERROR: Final = "disk I/O error"
 _UNWRITABLE: Final = (FULL, READ_ONLY, IO_ERROR)
@@ -75,7 +77,9 @@ class _LostMeanwhile(ConnectionLost, Contended):
     """The connection was lost before anything was written."""
 
 
-def kind_of(error: Exception, operational: type[Exception] | None, is_sure: bool, is_write: bool) -> type[StoreError]:
+def kind_of(
+    error: Exception, operational: type[Exception] | None, is_sure: bool, is_write: bool, file: str | None = None
+) -> type[StoreError]:
     """What kind of an error of ours one of the driver's is.
 
     Args:
@@ -83,6 +87,7 @@ def kind_of(error: Exception, operational: type[Exception] | None, is_sure: bool
         operational: the driver's class of what goes wrong with a server; nothing where there is none.
         is_sure: whether nothing was written, also if the connection was lost.
         is_write: whether anything was to be written.
+        file: where it is; not looked at where there is a server, and nothing where it is in memory.
     """
     state = getattr(error, "sqlstate", None)
     if is_ended(error) or (operational is not None and isinstance(error, operational) and state is None):
@@ -95,6 +100,7 @@ def kind_of(error: Exception, operational: type[Exception] | None, is_sure: bool
         state in _NO_ROOM
         or (is_write and state in (_FORBIDDEN, *_TOO_LONG))
         or (operational is None and any(said in str(error) for said in _UNWRITABLE))
+        or (operational is None and file is not None and CANNOT_OPEN in str(error) and is_out_of_files(file))
     )
     return StoreUnwritable if is_unwritable else StoreError
 

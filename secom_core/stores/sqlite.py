@@ -164,7 +164,7 @@ def holds_bank(file: Path, *, or_nothing: bool = False) -> bool:
             names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
             return names >= _OWN_TABLES or (or_nothing and not names)
     except sqlite3.Error as error:
-        raise StoreError(f"the store at {file} {Cipher().reason(error)}") from error
+        raise StoreError(f"the store at {file} {Cipher().reason(error, str(file))}") from error
 
 
 def _keep_write_ahead_log(cursor: Any, wait: float) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from secom_core.bank import BackgroundWriter, MemoryBank, remember_soon
 from secom_core.command import main
 from secom_core.conversation import Message
-from secom_core.errors import DegradedWarning, StoreLocked, StoreUnwritable
+from secom_core.errors import DegradedWarning, StoreError, StoreLocked, StoreUnwritable
 from secom_core.stores import places
 
 ANN = ("acme", "ann")
@@ -106,6 +107,46 @@ def test_an_answer_waits_until_there_is_room(
     assert kept(bank)[-2:] == [LONG, "And tea."]
     health = bank.health()
     assert (health.ok, health.last_error) == (True, None)
+
+
+@contextmanager
+def no_files() -> Iterator[None]:
+    """The process may open no more files, as where a server has many connections."""
+    import resource
+
+    most, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def test_an_answer_waits_until_a_file_may_be_opened(bank: MemoryBank) -> None:
+    remember_soon(bank, None, ANN, [Message("I moved to Bonn.")], session="v")
+    bank.recall(ANN, "Who moved where?")
+    engine = bank.storage._store.engine
+    what = "has as many files and connections open as it may; close some, or allow more"
+    with no_files():
+        # The connection that is there serves, and what it commits is put on disk without a file of its own.
+        bank.remember(ANN, [Message("My dog is Rex.")], session="v", later=True)
+    engine.dispose()
+    with no_files():
+        with pytest.raises(StoreUnwritable, match=what):
+            bank.remember(ANN, [Message("Never stored.")], session="v")
+        with pytest.warns(DegradedWarning, match=f"waits in memory.*{what}"):
+            assert remember_soon(bank, None, ANN, [Message("And tea.")], session="v") is None
+    deadline = time.monotonic() + 60
+    while bank.health().unwritten and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert kept(bank)[-3:] == ["I moved to Bonn.", "My dog is Rex.", "And tea."]
+
+
+def test_a_store_that_may_not_be_opened_for_want_of_files_says_so(tmp_path: Path) -> None:
+    with no_files(), pytest.raises(StoreError, match="has as many files and connections open as it may"):
+        MemoryBank.open(tmp_path / "other.db")
 
 
 def test_health_tells_of_a_disk_that_is_full(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,7 @@ from langchain_secom import open_turns as module
 from langchain_secom.known_messages import MEMORY_TOOLS
 from langchain_secom.open_turns import OpenTurn, OpenTurns
 from secom_core import MemoryBank
-from secom_core.errors import StoreLocked
+from secom_core.errors import DegradedWarning, StoreLocked, StoreUnwritable
 from secom_core.testing import Answer, ScriptedServer, ToolCall
 
 ANN = ("ann",)
@@ -234,6 +234,24 @@ def test_of_many_turns_the_oldest_is_remembered(monkeypatch: pytest.MonkeyPatch)
     turns.end()
     turns.end()
     assert remembered[1:] == [("one", True), ("three", True)]
+
+
+def test_a_turn_waits_where_no_file_may_be_opened_to_read_what_is_stored(
+    bank: MemoryBank, model: Model, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = agent_of(bank, model, on_error="warn")
+    agent.invoke(said_to("Hello."), of("monday"))
+
+    def fails(*given: Any, **options: Any) -> Any:
+        raise StoreUnwritable("the store cannot be opened, as this process has as many files open as it may")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(MemoryBank, "turns", fails)
+        with pytest.warns(DegradedWarning):
+            agent.invoke(said_to(LENA), of("monday"))
+    told = said(bank, "monday")
+    assert [each[0] for each in told] == ["Hello.", LENA]
+    assert [len(each) for each in told] == [2, 2]
 
 
 def test_what_cannot_be_remembered_as_a_bank_closes_is_held() -> None:
