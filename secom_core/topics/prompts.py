@@ -114,9 +114,19 @@ _ACTION: Final = regex(
     re.I | re.M,
 )
 _NO_ACTION: Final = regex(r"[\"']actions[\"']\s*:\s*\[\s*\]")
-_INDEX: Final = regex(
-    r"\s*(?:(?:index|number)\s*[=:]\s*)?[\"'\[(]?\s*(-?\d{1,9})\s*[\"'\])]?\s*(?:[,:;，：；、]\s*|(?=[)）]))", re.I
+_ONE: Final = r"-?\d{1,9}(?:\.0)?(?![\d.])"
+_AND: Final = rf"(?:\s{{0,9}}&\s{{0,9}}|\s{{1,9}}and\s{{1,9}}){_ONE}"
+_LIST: Final = (
+    rf"[\"'[(（]{{1,2}}\s{{0,9}}{_ONE}(?:\s{{0,9}}[,;，；、]\s{{0,9}}{_ONE}|{_AND}){{1,20}}\s{{0,9}}[\"'\])）]{{1,2}}"
 )
+_INDEX: Final = regex(
+    rf"\s{{0,99}}(?:(?:index(?:es)?|indices|numbers?)\s{{0,9}}[=:]\s{{0,9}})?"
+    rf"(?P<numbers>{_LIST}|[\"'[(（]?{_ONE}[\"'\])）]?|{_ONE}(?:{_AND}){{1,20}})"
+    r"\s{0,9}(?:[,:;，：；、](?P<space>\s{0,99})|(?=[)）]))",
+    re.I,
+)
+_DIGITS: Final = regex(r"(-?\d+)(?:\.0)?")
+_LARGEST: Final = 99  # of a number after the first that may be a note's; a text may begin with "1984,"
 # Up to the last bracket of a line that ends with one, else to the one that closes what was opened before the text.
 _TEXT: Final = regex(
     r"(?:.*\n)*?(?:.*(?=[)）][\s`*.;,。；，]*$)|(?:[^()（）\n]|\([^()\n]*\)|（[^（）\n]*）)*(?=[)）]))", re.M
@@ -151,7 +161,8 @@ def read_update(reply: str, count: int) -> dict[int, str]:
     Empty for ``Add()``, or a list of no actions: the new summary becomes a topic of its own. Beside a merge ``Add()``
     adds nothing: the summary has found its place. Repaired are thoughts, code fences, bullets, prose around the
     actions, several on one line, named arguments, full-width brackets and commas, and quotes around the text; brackets,
-    commas and quotes inside it stay. Two texts for one topic become one.
+    commas and quotes inside it stay. Two texts for one topic become one. A merge that names several topics, such as
+    ``Merge(0, 2, text)`` or ``Merge([0, 2], text)``, is one into each.
 
     Args:
         reply: the model's reply.
@@ -165,8 +176,9 @@ def read_update(reply: str, count: int) -> dict[int, str]:
     answer = without_thoughts(reply[:_MOST_CHARACTERS])
     rows = [_outcome(merge, count, reply) for merge in _merges(answer, reply)]
     merged: dict[int, dict[str, None]] = {}
-    for index, text in (row for row in rows if not isinstance(row, BadReply)):
-        merged.setdefault(index, {})[text] = None
+    for indices, text in (row for row in rows if not isinstance(row, BadReply)):
+        for index in indices:
+            merged.setdefault(index, {})[text] = None
     kept = {index: " ".join(texts) for index, texts in merged.items()}
     if cut_off(reply):
         raise CutOff(CUT_OFF, reply, kept)
@@ -199,35 +211,66 @@ def _merges(answer: str, reply: str) -> Iterator[str]:
     yield from (answer[action.end() : end] for action, end in zip(actions, ends, strict=True) if not action["add"])
 
 
+_NUMBER_KEYS: Final = ("number", "numbers", "index", "indices", "note", "notes", "topic", "topics")
+
+
 def _as_arguments(record: Mapping[str, Any]) -> str:
-    number = next((record[key] for key in ("number", "index", "note", "topic") if key in record), "")
+    number = next((record[key] for key in _NUMBER_KEYS if key in record), "")
     text = next((record[key] for key in ("text", "summary", "merged_summary", "note") if key in record), "")
-    return f"{number}, {text})"
+    return f"{_listed(number)}, text={text})"
 
 
-def _outcome(arguments: str, count: int, reply: str) -> tuple[int, str] | BadReply:
+def _listed(number: Any) -> str:
+    return (
+        str([_listed(each) for each in number]).replace("'", "")
+        if isinstance(number, list)
+        else str(number).strip(" []")
+    )
+
+
+def _outcome(arguments: str, count: int, reply: str) -> tuple[list[int], str] | BadReply:
     try:
         return _merge(arguments, count, reply)
     except BadReply as error:
         return error
 
 
-def _merge(arguments: str, count: int, reply: str) -> tuple[int, str]:
-    number = _INDEX.match(arguments)
-    if number is None:
-        raise BadReply(f"Merge(number, text) needs a number first, got: Merge({arguments[:100]}", reply)
-    index = int(number[1])
-    if not 0 <= index < count:
-        raise BadReply(f"there is no note {index}; they are numbered from 0 to {count - 1}", reply)
-    closed = _TEXT.match(arguments, number.end())
+def _merge(arguments: str, count: int, reply: str) -> tuple[list[int], str]:
+    indices, begin = _indices(arguments, reply)
+    for index in indices:
+        if not 0 <= index < count:
+            raise BadReply(f"there is no note {index}; they are numbered from 0 to {count - 1}", reply)
+    shown = ", ".join(map(str, indices))
+    closed = _TEXT.match(arguments, begin)
     if closed is None:
         raise BadReply(f"Merge(number, text) has no end: Merge({arguments[:200]}", reply)
     text = _bare(unquoted(closed[0]))
     if not text:
-        raise BadReply(f"Merge({index}, text) needs a text", reply)
+        raise BadReply(f"Merge({shown}, text) needs a text", reply)
     if count_tokens(text) > _LONGEST_MERGED:
         raise BadReply(f"a note is one or two sentences, this is longer: {text[:200]}", reply)
-    return index, text
+    return indices, text
+
+
+def _indices(arguments: str, reply: str) -> tuple[list[int], int]:
+    """The numbers that a merge names, and where its text begins, which may begin with a number too."""
+    first = _INDEX.match(arguments)
+    if first is None:
+        raise BadReply(f"Merge(number, text) needs a number first, got: Merge({arguments[:100]}", reply)
+    run = [first]
+    while more := _INDEX.match(arguments, run[-1].end()):
+        if max(map(abs, _numbers(more))) > _LARGEST or (more["numbers"][0] in "[(（" and more["numbers"][-1].isdigit()):
+            break
+        run.append(more)
+    if len(run) > 1 and arguments[run[-1].end() :][:1].isdigit():
+        if run[-1]["space"]:
+            raise BadReply(f"write Merge(number, text) once for each note, got: Merge({arguments[:100]}", reply)
+        run.pop()  # "1,200 euros", "10:30"
+    return list(dict.fromkeys(number for each in run for number in _numbers(each))), run[-1].end()
+
+
+def _numbers(found: re.Match[str]) -> list[int]:
+    return [int(digits) for digits in _DIGITS.findall(found["numbers"])]
 
 
 def _bare(text: str) -> str:
