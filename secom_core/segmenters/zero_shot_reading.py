@@ -18,7 +18,8 @@ _MOST_CHARACTERS: Final = 1_000_000  # of a reply that is read at all
 _LEAST_PART: Final = 8  # an eighth of the exchanges is kept, where no more can be read
 _WHOLE: Final = re.compile(r"\D{0,12}?(-?\d{1,10})(?:\.0+)?\W*")
 _DIGITS: Final = re.compile(r"\d{1,10}")
-_RANGE: Final = re.compile(r"(\d{1,10})(?:\s{0,3}(?:[-–—~,]|to|through)\s{0,3}(\d{1,10}))?")
+_RANGE: Final = re.compile(r"(\d{1,10})(?:\s{0,3}(?:[-–—~]|to|through)\s{0,3}(\d{1,10}))?")
+_LIST: Final = re.compile(r"[\[(][\d\s,]{1,20000}[\])]")
 _WORD: Final = re.compile(r"[^\W_]+")
 _ANSWERS: Final = {"yes": True, "true": True, "no": False, "false": False}
 _START: Final = ("start", "first", "begin", "begins", "from")
@@ -190,21 +191,32 @@ def _beginning(rows: Sequence[Row], count: int) -> list[Segment]:
 
 
 def _from_lines(text: str, count: int) -> list[Segment]:
-    """The segments in lines such as ``Segment 1: exchanges 0-3`` or ``0,0,3,4``, or in ranges that stand anywhere.
+    """The segments in lines such as ``Segment 1: exchanges 0-3`` or ``0,0,3,4``, in lists such as ``[[0, 1, 2], [3]]``,
+    or in ranges that stand anywhere.
 
-    They are read where they fit to the letter.
+    They are read where they fit to the letter. Where each is a single number, such as before each exchange's subject,
+    none is read: that may number the exchanges.
     """
     lines = [[int(digits) for digits in _DIGITS.findall(line)] for line in text.splitlines()]
     rows = [numbers for numbers in lines if numbers]
-    whole = [place for place in (0, 1) if all(len(row) > place for row in rows)]
-    written = [[(row[place], row[min(place + 1, len(row) - 1)]) for row in rows] for place in whole]
-    written.append([(int(start), int(end or start)) for start, end in _RANGE.findall(text)])
+    whole = [place for place in (0, 1) if all(len(row) > place for row in rows) and any(len(row) > 1 for row in rows)]
+    written = [_runs([[int(digits) for digits in _DIGITS.findall(each)] for each in _LIST.findall(text)]), _runs(rows)]
+    written += [[(row[place], row[min(place + 1, len(row) - 1)]) for row in rows] for place in whole]
+    said = _RANGE.findall(text)
+    written.append([(int(start), int(end or start)) for start, end in said] if any(end for _, end in said) else [])
     for ranges in written:
         for first in (0, 1):
             shifted = sorted({(start - first, end - first) for start, end in ranges})
             if len(shifted) == len(ranges) > 1 and not _complaint(shifted, count):
                 return [Segment(start, end + 1) for start, end in shifted]
     return []
+
+
+def _runs(rows: Sequence[Sequence[int]]) -> list[Range]:
+    """The first and last number of each, where each names all exchanges of a segment, or its first and last."""
+    runs = [(row[0], row[-1]) for row in rows if row]
+    named = all(len(row) in {2, end - start + 1} for row, (start, end) in zip(filter(None, rows), runs, strict=True))
+    return runs if named and any(len(row) > 1 for row in rows) else []
 
 
 def _complaint(rows: Sequence[Row], count: int) -> str:
