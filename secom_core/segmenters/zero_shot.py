@@ -25,6 +25,8 @@ from .zero_shot_reading import read_joining, read_segmentation
 _LEAST_TURNS: Final = 2  # in a window; with one there is nothing to ask
 _BROKEN_OFF: Final = 3
 """After so many replies in a row that were cut off before anything was whole, a model is not asked about less."""
+_UNUSABLE: Final = 3
+"""After so many windows in a row about which it says nothing that can be used, a model is not asked about the rest."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +37,8 @@ class ZeroShotSegmenter:
     (`secom_core.segmenters.zero_shot_reading`). A bad one is asked for once more, with what was wrong; the good
     beginning of two bad ones, or of one that was cut off, is kept, and asked on from there. Where the prompt is too
     long for the model, or nothing of a cut-off reply is whole, the window is halved, the latter twice at most. After
-    that, and where the model gives no answer, ``fallback`` segments and a `DegradedWarning` names the cause.
+    that, and where the model gives no answer, ``fallback`` segments and a `DegradedWarning` names the cause. Where
+    nothing that was said about three windows in a row can be used, it segments the rest of the session.
 
     A session longer than one call is read in windows. Each window begins again with the segment that the one before
     it left open, so that no boundary is due to a window's edge.
@@ -91,7 +94,7 @@ class ZeroShotSegmenter:
             answered: raise the `ModelError` where the model gives no answer; fall back where it gives bad ones.
         """
         window = _Window(turns, self.max_turns, room(self.model, self.max_tokens))
-        broken_off = 0  # replies in a row, of which nothing is whole
+        broken_off = unusable = 0  # replies in a row, of which nothing is whole; windows in a row
         with advancing(len(turns), "Segmenting", "turn", visible=self.progress) as advance:
             while window.begin_next():
                 try:
@@ -103,9 +106,12 @@ class ZeroShotSegmenter:
                     found = yield from self._instead(window, error, strict)
                 except ModelError as error:
                     later = answered and isinstance(error, ModelUnavailable)
+                    unusable += 1
+                    if unusable == _UNUSABLE:
+                        window.stop = len(turns)
                     found = yield from self._instead(window, error, strict or later)
                 else:
-                    broken_off = 0
+                    broken_off = unusable = 0
                 advance(window.take(found))
         return segments_from((start - 1 for start in window.starts), len(turns))
 

@@ -220,6 +220,25 @@ def test_one_bad_window_falls_back_alone():
     assert sum(each.category is DegradedWarning for each in caught) == 1
 
 
+def test_a_model_that_says_nothing_usable_three_times_in_a_row_leaves_the_rest_to_the_fallback():
+    def script(request: ScriptedRequest) -> str:
+        refused = "I cannot help with that."
+        return refused if asked_about(request)[0] >= 20 else written([Segment(0, 5), Segment(5, 10)])
+
+    def asked_about(request: ScriptedRequest) -> list[int]:
+        return [int(number) for number in re.findall(r"about thing (\d+)", request.text)]
+
+    turns = as_turns([f"All about thing {number}" for number in range(90)])
+    segmenter, model = over(script, FixedSize(45), max_turns=10)
+    with pytest.warns(DegradedWarning, match="there is no segment in the reply") as told:
+        found = segmenter.segment(turns)
+    assert [re.findall(r"\d+", str(each.message)) for each in told] == [["10"], ["10"], ["60"]]
+    check_partition(found, 90)
+    assert found[-1] == Segment(75, 90)  # of the rest at once, and not in windows
+    refused = [asked_about(request)[0] for request in model.requests if asked_about(request)[0] >= 20]
+    assert len(refused) == 6  # each window was asked about twice
+
+
 def test_a_model_that_goes_away_leaves_the_rest_to_the_fallback():
     turns, segments = session_of([4] * 10)
     replies = iter([by_topic, by_topic])
