@@ -30,9 +30,11 @@ from llama_index.core.schema import MetadataMode, NodeWithScore
 from typing_extensions import Self
 
 from secom_core.bank import MemoryBank, check_bank
+from secom_core.bank.answers import ANSWER_WAITS_S
 from secom_core.citations import Citations, Lesson, read_citations
 from secom_core.errors import InvalidInput, SecomError, warn_degraded
 from secom_core.processes import ForkLock, ForkWorker
+from secom_core.stores.database import waiting_at_most
 
 from .answers import (
     AnswerStream,
@@ -66,8 +68,8 @@ class CitationReward(BaseEventHandler):
         with CitationReward(bank):
             engine.query("Who teaches me the violin?")
 
-    In async code, a thread takes in answers that were not streamed, so that the event loop goes on; `asettle` waits
-    for it.
+    In async code, a thread takes in answers, so that the event loop goes on; `asettle` waits for it. No answer waits
+    longer than a second for a locked store: in sync code its citations are then lost, with a `DegradedWarning`.
 
     Args:
         bank: the bank that takes them in, opened with ``citations``.
@@ -229,7 +231,8 @@ class CitationReward(BaseEventHandler):
         async for token in tokens:
             if text := stream.feed(token):
                 yield text
-        await asyncio.wait([asyncio.wrap_future(self._submit(cited_by_text(stream.text, citable), citable))])
+        taken_in = asyncio.wrap_future(self._submit(cited_by_text(stream.text, citable), citable))
+        await asyncio.wait([taken_in], timeout=ANSWER_WAITS_S)
         if rest := stream.finish():
             yield rest
 
@@ -239,7 +242,8 @@ class CitationReward(BaseEventHandler):
         if _in_event_loop():
             self._submit(citations, citable)
         else:
-            self._reward_all(citations, citable)
+            with waiting_at_most(ANSWER_WAITS_S):
+                self._reward_all(citations, citable)
 
     def _submit(self, citations: Citations, citable: CitableNodes) -> Future[None]:
         with self._lock:

@@ -6,9 +6,11 @@ import asyncio
 import gc
 import json
 import math
+import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -374,6 +376,31 @@ async def test_tokens_come_as_they_are_where_markers_are_kept(bank: MemoryBank, 
                 tokens = [token async for token in (await engine.aquery(QUERY)).async_response_gen()]
     assert [token for token in tokens if token] == ["Marta ", "[1, ", "3] ", "teaches ", "[ ", "1"]
     assert cited_in(bank) == [(1, 3)]
+
+
+@pytest.mark.parametrize("mode", ["sync", "stream", "astream"])
+async def test_an_answer_does_not_wait_until_another_program_has_written(bank: MemoryBank, mode: str) -> None:
+    with answering("Marta [1] teaches it.") as (llm, _), closing(sqlite3.connect(str(bank.storage.path))) as other:
+        engine = Asking("retriever", mode, bank, llm).engine
+        async with CitationReward(bank, markers="strip") as reward:
+            other.execute("BEGIN IMMEDIATE")
+            begun = time.monotonic()
+            if mode == "astream":
+                tokens = [token async for token in (await engine.aquery(QUERY)).async_response_gen()]
+            else:
+                # A sync engine in a thread of its own, where no event loop is.
+                with pytest.warns(DegradedWarning, match=r"citations of an answer were not taken in: .* is locked"):
+                    tokens = await asyncio.to_thread(_answer_of, engine, mode)
+            assert time.monotonic() - begun < 20
+            other.rollback()
+            await reward.asettle()
+    assert "".join(tokens).strip() == "Marta teaches it."
+    assert cited_in(bank) == ([(1,)] if mode == "astream" else [])
+
+
+def _answer_of(engine: Any, mode: str) -> list[str]:
+    response = engine.query(QUERY)
+    return list(response.response_gen) if mode == "stream" else [str(response)]
 
 
 # -- nothing twice --------------------------------------------------------------------------------------------------
