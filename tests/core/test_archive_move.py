@@ -203,7 +203,7 @@ def test_a_backup_that_cannot_be_made_says_why(tmp_path):
     (tmp_path / "copy.db").write_bytes(whole)
     with MemoryBank.open(tmp_path / "one.db") as bank:
         (tmp_path / "one.db").write_bytes(whole[:8192] + b"\x55" * 4096 + whole[12288:])
-        with pytest.raises(StoreError, match=r"one\.db is damaged \(.*latest backup.*secom export --damaged"):
+        with pytest.raises(StoreError, match=r"one\.db is damaged \(.*secom export --damaged.*latest backup"):
             bank.storage.backup(tmp_path / "copy.db")
     assert (tmp_path / "copy.db").read_bytes() == whole
 
