@@ -102,8 +102,9 @@ _CONTINUE: Final = wording(
 )
 """What goes on with the conversation that it is in, or with the last one where it begins one."""
 
-_SAID: Final = wording(
-    r"""
+_SAID: Final = (
+    wording(
+        r"""
     what (?:did|had|have) (?:I|we|you)\b.{0,40}\b(?:say|said|tell|told|talk\w*|speak|spoke|mention\w*|ask(?:ed)?)
     what (?:did|had|have) (?:I|we|you)\b.{0,40}\b(?:discuss\w*|chat\w*|cover\w*|wr[io]te)
     did (?:I|we|you) (?:\w+ ){0,2}(?:talk|discuss|speak|chat|say|mention)
@@ -111,9 +112,26 @@ _SAID: Final = wording(
     what (?:was|happened|came up|went on)|what (?:did|had|have) (?:I|we) (?:do|done|get up to|been doing|been up to)
     how (?:was|were|did) (?:my|our|the|last|this|yesterday|today|things?|it|I|we)
     (?:summari[sz]e|recap) (?:what|our|the|my)|what (?:was|were) (?:our|the|my) \w+ about
+    """,
+        signed=(
+            "say|said| tell| told|talk|speak| spoke|mention| ask|discuss|chat| cover| write| wrote| what was"
+            "| what were| happened| i do | we do | done| get up to| been| came up| went on| how was| how were"
+            "| how did| summari| recap| doing| up to"
+        ),
+    ),
+    wording(
+        r"""
     (?:worüber|wovon|was)\b.{0,60}\b(?:gesprochen|geredet|besprochen|unterhalten|gesagt|erzählt|geschrieben|gefragt)
     was hab\w* (?:ich|wir)\b.{0,60}\b(?:gemacht|getan|erlebt)|wie (?:war|waren|lief|liefen)
     was (?:war|ist)\b|fass\w* .{0,60}\bzusammen
+    """,
+        signed=(
+            "gesprochen| geredet| besprochen| unterhalten| gesagt| erzählt| geschrieben| gefragt| was hab| wie war"
+            "| wie lief| was war| was ist| fass"
+        ),
+    ),
+    wording(
+        r"""
     (?:de|sobre) qué (?:hablamos|charlamos|hablábamos|hablé|estuvimos)|qué (?:te )?(?:dije|dijiste|conté|comenté|pasó)
     qué (?:te )?(?:comentamos|hablamos|discutimos|pregunté|pedí)|resum[ei]\w*|résume[sz]?|riassumi|resum[ae]
     qué (?:hice|hicimos)|cómo (?:fue|estuvo|estuvieron|me fue|nos fue|la pasé|lo pasé)|comment (?:était|s'est passé)\w*
@@ -126,7 +144,16 @@ _SAID: Final = wording(
     o que (?:eu |você |nós |a gente )?(?:te |me )?(?:disse|contei|perguntei|pedi|comentei|discutimos|fizemos|fiz)
     o que aconteceu|como foi
     """,
-    anywhere=r"""
+        signed=(
+            "hablamos| charlamos| hablábamos| hablé| estuvimos| dije| conté| comenté| pasó| comentamos| discutimos"
+            "| pregunté| pedí| pedi | dijiste| resum| résum| riassumi| hice| hicimos| cómo fue| cómo est| cómo me"
+            "| cómo nos| cómo la| cómo lo| comment | de quoi| qu'| quoi| que s'est| que t'| que m'| di cosa| di che"
+            "| com'è| com'era| cosa | falamos| falei| falou| falávamos| conversamos| conversou| conversávamos| disse"
+            "| contei| perguntei| comentei| fizemos| fiz| aconteceu| como foi| parlait| discutait"
+        ),
+    ),
+    wording(
+        anywhere=r"""
     (?:聊|说|說|讲|講|谈|談|讨论|討論)(?:了|过|過|到)?(?:些|的(?:都?是)?)?(?:什么|什麼|哪些|啥)|(?:发|發)生了?(?:什么|什麼)
     做(?:了|过|過)(?:些|的)?(?:什么|什麼|哪些|啥)|(?:过|過)得(?:怎么样|怎麼樣|如何|好吗)|何を(?:し|やっ|やり)|どう(?:でし|だっ)た
     (?:何|なに|なん)(?:を|について|のこと|の|て|と)?.{0,4}(?:話|言|相談|聞)|(?:どんな|どういう)話|何があ
@@ -135,17 +162,10 @@ _SAID: Final = wording(
     (?:얘기|이야기|말|대화|질문|논의)(?:를|을)?\s?(?:나눈|한|하신|했던)\s?(?:거|것|게|건|내용).{0,6}(?:뭐|뭔|무엇|알려|요약)
     무슨 일|(?:대화|얘기|이야기)\s?내용|(?:얘기|이야기|대화)(?:한|나눈)?\s?(?:것|거|내용)?(?:를|을)?\s?(?:요약|정리)
     """,
-    signed=(
-        "say| said| tell| told|talk|speak| spoke|mention| ask|discuss|chat| cover| write| wrote| what was"
-        "| what were| happened| what did i do| we do| done| get up to| been| came up| went on| how was| how were"
-        "| how did| summari| recap| gesprochen| geredet| besprochen| unterhalten| gesagt| erzählt| geschrieben"
-        "| gefragt| was hab| wie war| wie lief| was war| was ist| fass| hablamos| charlamos| hablábamos| hablé"
-        "| estuvimos| dije| conté| comenté| pasó| comentamos| discutimos| pregunté| pedí| resum| résum| riassumi"
-        "| hice| hicimos| cómo fue| cómo est| cómo me| cómo nos| cómo la| cómo lo| comment | de quoi| qu'| quoi"
-        "| que s'est| que t'| que m'| di cosa| di che| com'è| com'era| cosa | falamos| falei| falou| falávamos"
-        "| conversamos| conversou| conversávamos| disse| contei| perguntei| comentei| fizemos| fiz| aconteceu"
-        "| como foi|聊|说|讲|谈|讨论|发生|做|过得|何|どう|なに|なん|話|どんな|どういう|무슨|어떤|무엇|무얼|뭐|뭘"
-        "|뭔|얘기|이야기|말|대화|질문|논의| i do | dijiste| pedi |聞"
+        signed=(
+            "聊|说|讲|谈|讨论|发生|做|过得|何|どう|なに|なん|話|聞|どんな|どういう|무슨|어떤|무엇|무얼|뭐|뭘|뭔|얘기"
+            "|이야기|말|대화|질문|논의"
+        ),
     ),
 )
 """What was said, or happened; with a day it asks for what was said on that day, where it tells nothing else."""
@@ -289,13 +309,17 @@ def subject(query: str, *, follows: bool = False) -> Subject:
     last = _LAST.search(query) or (not follows and _CONTINUE.search(query))
     is_first = _FIRST.search(query)
     found: Subject = "user" if _USER.search(query) else "first session" if is_first else "last session" if last else ""
-    if _BEFORE_LAST.search(query) and (last or _SAID.search(query)):
+    if _BEFORE_LAST.search(query) and (last or _asks_what_was_said(query)):
         found = "session before last"
     if found and not tells_of_others(query):
         return found
     is_dated = is_signed(folded_case(query), _DAY_SIGNS)
-    asks = is_dated and (last or _SAID.search(query) or _WHERE.search(query))
+    asks = is_dated and (last or _asks_what_was_said(query) or _WHERE.search(query))
     return "days" if asks and _names_days_alone(query) else asked_of_talk(query) or attribute_asked(query) or ""
+
+
+def _asks_what_was_said(query: str) -> bool:
+    return any(rule.search(query) for rule in _SAID)
 
 
 def _names_days_alone(query: str) -> bool:

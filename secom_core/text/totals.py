@@ -33,8 +33,33 @@ _SPAN: Final = (
     r"(?: de)? (?:tiempo|temps|tempo)\b.{0,40}\b(?:entre|desde|depuis|hasta|jusqu|pas|falta|queda|reste|da|fa|há)"
 )
 _COUNTER: Final = "[回冊個本人度枚軒社匹杯件台]"
-_IN_ALL: Final = wording(
-    rf"""
+_IN_ALL: Final = (
+    wording(
+        rf"""
+    how (?:many|often|much)(?! {_TIME}\b.{{0,40}}\b{_APART}\b)\b.{{0,120}}\b(?:I|we|my|our|me|us)
+    (?:which|what) (?:\w+ ){{0,2}}{_SEVERAL} (?:\w+ ){{0,4}}(?:have|did|had|am|are|were) (?:I|we)
+    (?:list|name|enumerate) (?:\w+ ){{0,3}}(?:all|every|each|my|our)|all (?:of )?(?:my|our|the \w+(?: \w+)? (?:I|we))
+    (?:what|which) \w+s (?:are|were) in (?:my|our)|(?:who|whom) (?:has|have|did|had) .{{0,40}}\b(?:I|we|me|us|my|our)
+    (?:what (?:did|have|has|does))\b.{{0,80}}\bcost (?:me|us)
+    (?:which|what) (?:\w+ ){{0,2}}{_SEVERAL} (?:(?:have|had) )?{_DONE} (?:\w+ ){{0,2}}(?:me|us|my|our)
+    (?:which|who) of (?:my|our)|(?:what|where|whom?) have (?:I|we)(?! (?:got|to|been (?:thinking|feeling))\b)
+    what (?:has|have) (?:all )?been (?:\w+ ){{1,3}}(?:me|us|my|our)|who owes (?:me|us)
+    """,
+        signed=("how many|how often|how much| which | what | list | name | enumerate | all | who | whom | where have"),
+    ),
+    wording(
+        rf"""
+    wie\s?(?:viele?n?|oft)(?! {_TIME}\b.{{0,40}}\b{_APART}\b)\b.{{0,120}}\b(?:ich|wir|mein\w*|unser\w*|mir|mich|uns)
+    welche[nrms]? (?:\w+ ){{1,4}}?(?:habe?n?|hatten?|bin|sind|waren?) (?:ich|wir|mich|mir|uns)
+    welche[rs]? (?:von )?(?:meine[rn]|unsere[rn])
+    (?:was|wen|wem|wer)\b.{{0,40}}\b(?:ich|wir|mich|mir|uns) (?:schon )?alles
+    (?:wo|wohin)\b.{{0,40}}\b(?:ich|wir) (?:schon )?überall
+    (?:liste|nenne?|zähle?)\b.{{0,30}}\b(?:alle|meine?|unsere?)|alle (?:meine|unsere|\w+,? die (?:ich|wir))
+    """,
+        signed=" wie|welche| was | wen | wem | wer | wo | wohin | liste| nenn| zähl| alle ",
+    ),
+    wording(
+        rf"""
     cuánt[oa]s?(?!{_SPAN})\b.{{0,120}}\b(?:{_SPANISH}|tengo|tenemos|mis?|nuestr[oa]s?)
     (?:qué|cuáles) \w+s (?:\w+ ){{0,3}}?{_SPANISH}
     (?:qué|dónde|quién(?:es)?) (?:he|hemos) \w+|(?:cuáles|quiénes) de (?:mis|nuestr[oa]s)
@@ -48,22 +73,15 @@ _IN_ALL: Final = wording(
     tutt[ei] (?:i miei|le mie|i nostri|le nostre|(?:gli|le|i) \w+ che {_ITALIAN})
     quant[oa]s?(?!{_SPAN})\b.{{0,120}}\b{_PORTUGUESE}|(?:quais|que) \w+s (?:\w+ ){{0,2}}?{_PORTUGUESE}
     o que (?:eu )?(?:já )?\w{{2,}}ei|tod[oa]s (?:[oa]s )?(?:meus|minhas|noss[oa]s|\w+ que {_PORTUGUESE})
-    how (?:many|often|much)(?! {_TIME}\b.{{0,40}}\b{_APART}\b)\b.{{0,120}}\b(?:I|we|my|our|me|us)
-    (?:which|what) (?:\w+ ){{0,2}}{_SEVERAL} (?:\w+ ){{0,4}}(?:have|did|had|am|are|were) (?:I|we)
-    (?:list|name|enumerate) (?:\w+ ){{0,3}}(?:all|every|each|my|our)|all (?:of )?(?:my|our|the \w+(?: \w+)? (?:I|we))
-    (?:what|which) \w+s (?:are|were) in (?:my|our)|(?:who|whom) (?:has|have|did|had) .{{0,40}}\b(?:I|we|me|us|my|our)
-    (?:what (?:did|have|has|does))\b.{{0,80}}\bcost (?:me|us)
-    (?:which|what) (?:\w+ ){{0,2}}{_SEVERAL} (?:(?:have|had) )?{_DONE} (?:\w+ ){{0,2}}(?:me|us|my|our)
-    (?:which|who) of (?:my|our)|(?:what|where|whom?) have (?:I|we)(?! (?:got|to|been (?:thinking|feeling))\b)
-    what (?:has|have) (?:all )?been (?:\w+ ){{1,3}}(?:me|us|my|our)|who owes (?:me|us)
-    wie\s?(?:viele?n?|oft)(?! {_TIME}\b.{{0,40}}\b{_APART}\b)\b.{{0,120}}\b(?:ich|wir|mein\w*|unser\w*|mir|mich|uns)
-    welche[nrms]? (?:\w+ ){{1,4}}?(?:habe?n?|hatten?|bin|sind|waren?) (?:ich|wir|mich|mir|uns)
-    welche[rs]? (?:von )?(?:meine[rn]|unsere[rn])
-    (?:was|wen|wem|wer)\b.{{0,40}}\b(?:ich|wir|mich|mir|uns) (?:schon )?alles
-    (?:wo|wohin)\b.{{0,40}}\b(?:ich|wir) (?:schon )?überall
-    (?:liste|nenne?|zähle?)\b.{{0,30}}\b(?:alle|meine?|unsere?)|alle (?:meine|unsere|\w+,? die (?:ich|wir))
     """,
-    anywhere=rf"""
+        signed=(
+            "cuánt| qué | cuáles | dónde | quién| quiénes | todos | todas | enumera | lista |combien|quel| qu'| où "
+            "| à qui | chez qui | tous | toutes | énumère | cite | nomme | liste |quant| quali | cosa | dove | chi "
+            "|tutti|tutte| quais | que "
+        ),
+    ),
+    wording(
+        anywhere=rf"""
     我.{{0,30}}(?:几|多少|哪些|一共|总共|共计|累计)|(?:一共|总共|共计|累计).{{0,30}}我|列出.{{0,10}}(?:我|所有)
     (?:何{_COUNTER}|いくら(?!でし|だっ)|いくつ|どんな).{{0,30}}(?:た|んだ)(?:か|っけ|の|んですか|でしょう)?\W*$
     (?:私|僕|俺)(?:は|が).{{0,20}}(?:何を|何{_COUNTER}|どんな).{{0,20}}(?:た|んだ|て(?:い|る))
@@ -72,7 +90,12 @@ _IN_ALL: Final = wording(
     (?:몇 ?(?:번|권|개|명|곳|마리|군데|잔|편)|얼마나?).{{0,20}}(?:[갔샀썼했봤왔었았렸졌]|읽은)
     (?:전부|모두|다 합쳐).{{0,20}}(?:몇|얼마)|(?:내|제|우리) .{{1,20}}(?:전부|모두|다) (?:말해|알려|적어)
     """,
+        signed=(
+            "我|列出|何|いくら|いくつ|どんな|내가|제가|나는|저는|우리|지금까지|그동안|몇|얼마|전부|모두|내 |제 |우리 "
+        ),
+    ),
 )
+"""By language, so that most questions compile the rule of one."""
 _OF_QUESTIONS: Final = wording(
     r"""
     (?:ask(?:ed|ing)?|questions?|gefragt|fragen?)(?! (?:him|her|them|for (?:a|the|my))\b)
@@ -105,7 +128,8 @@ def asks_in_all(query: str) -> bool:
     """
     if len(query) > _LONGEST or not is_signed(folded_case(query), _SIGNS):
         return False
-    return _IN_ALL.search(query) is not None and not asks_of_replies(query) and _OF_QUESTIONS.search(query) is None
+    asks = any(rule.search(query) for rule in _IN_ALL)
+    return asks and not asks_of_replies(query) and _OF_QUESTIONS.search(query) is None
 
 
 def tells_of_nobody(text: str) -> bool:
