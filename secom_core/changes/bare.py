@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
 from ..text.patterns import regex
@@ -13,19 +14,14 @@ _AT_MOST: Final = 3.0
 """How many times as much one of two amounts is at most: beyond that, the one without a unit is of another thing."""
 _HOURS: Final = 24
 _NUMBER: Final = regex(r"\d+(?:\.\d+)?")
-_MEASURING: Final = frozenset(
-    each[:6].rstrip("aeiou")
-    for words, language in (
-        (
-            "pay pays paid cost costs weigh weighs take takes last lasts start starts begin begins earn spend run live",
-            "english",
-        ),
-        ("zahle zahlt zahlen kostet kosten wiegt wiege dauert beginnt fängt verdiene läuft liegt", "german"),
-        ("paie paye payons coûte pèse dure commence gagne fait", "french"),
-        ("pago paga pagamos cuesta pesa dura empieza gano", "spanish"),
-    )
-    for each in terms(words, language=language)
-)
+_MEASURING: Final = {
+    "english": (
+        "pay pays paid cost costs weigh weighs take takes last lasts start starts begin begins earn spend run live"
+    ),
+    "german": "zahle zahlt zahlen kostet kosten wiegt wiege dauert beginnt fängt verdiene läuft liegt",
+    "french": "paie paye payons coûte pèse dure commence gagne fait",
+    "spanish": "pago paga pagamos cuesta pesa dura empieza gano",
+}
 """What is said of anything that has a number, and names nothing."""
 _PAID: Final = ("pay", "paid", "cost", "zahl", "kost", "pai", "cout", "pago", "pagam", "cuest")
 """How words begin that say of whatever has a price that it has one."""
@@ -51,7 +47,7 @@ def is_bare_of(older: Statement, newer: Statement, old: Value, new: Value) -> bo
     # A Chinese character that stands alone is mostly how something is: a word has two.
     own = {head for head in named if len(head) > 1} or named
     told = {head for head in own if not (old.sort == "money" and head.startswith(_PAID))}
-    if not told - _MEASURING or not told <= known:
+    if not told - _measuring() or not told <= known:
         return False
     if is_amount(old.sort):
         # Of what both speak of and nothing else, such as savings, there may be any number of times as much.
@@ -74,3 +70,9 @@ def _is_near(old: Value, new: Value) -> bool:
 
 def _is_hour(value: str) -> bool:
     return value.isdecimal() and int(value) <= _HOURS
+
+
+@cache
+def _measuring() -> frozenset[str]:
+    found = (each for language, words in _MEASURING.items() for each in terms(words, language=language))
+    return frozenset(each[:6].rstrip("aeiou") for each in found)
