@@ -67,7 +67,6 @@ class AgentTurn:
             thread's messages, and does not keep what its state holds.
         writes: whether what is said in it is remembered.
         epoch: the scope's epoch when the run began; nothing where nothing was remembered of it yet.
-        run: stands for the run of the outermost graph; nothing where LangGraph does not tell.
         began_id: the id of the message that it began with; a tool may have added another one of a user since.
         readings: what was made of the thread's messages in this turn, which are asked for several times.
     """
@@ -85,7 +84,6 @@ class AgentTurn:
     inner: bool = False
     writes: bool = False
     epoch: tuple[int, int] | None = None
-    run: object = field(default=None, compare=False, repr=False)
     began_id: str | None = None
     readings: Readings = field(default_factory=Readings, compare=False, repr=False)
 

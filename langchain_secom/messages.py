@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final, TypeGuard
 
@@ -79,12 +79,6 @@ def is_summary(message: BaseMessage) -> bool:
 def is_users(message: BaseMessage) -> TypeGuard[HumanMessage]:
     """Whether the user wrote it; messages that a framework made up do not count."""
     return isinstance(message, HumanMessage) and not is_summary(message) and not is_notice(message)
-
-
-def is_task_alone(thread: Sequence[BaseMessage]) -> bool:
-    """Whether a program says what is to be done, and nobody in the thread has asked; a summary may hold a question."""
-    tasks = (each for each in thread if is_summary(each) and each.additional_kwargs["lc_source"] != "summarization")
-    return not any(map(is_users, thread)) and any(True for _ in tasks)
 
 
 def earlier_turns(thread: Iterable[BaseMessage]) -> list[list[BaseMessage]]:

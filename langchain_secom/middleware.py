@@ -386,7 +386,7 @@ class SecomMiddleware(AgentMiddleware[Any, Any, Any]):
                 self._threads.follow(turn, state["messages"], begins=begins)
             with self._guarded("what was said in a turn without an answer"):
                 self._threads.remember_open(turn)
-        return self._threads.begun(turn, state["messages"], runtime, begins=begins)
+        return self._threads.begun(turn) if self._threads.writes(runtime) else turn
 
     @contextmanager
     def _guarded(self, what: str) -> Iterator[None]:

@@ -18,7 +18,7 @@ from secom_core.errors import SecomError, attempted
 from secom_core.processes import AtEnd, ForkLock, in_child
 
 _MOST: Final = 1000
-"""How many turns of a bank are held; of more, the oldest is remembered. Of as many conversations the run is known."""
+"""How many turns of a bank are held; of more, the oldest is remembered."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,6 @@ class OpenTurns:
     def renew(self) -> None:
         """Begin with none: those of the parent of a forked process are the parent's."""
         self._turns: dict[tuple[Scope, str], OpenTurn] = {}
-        self._runs: dict[tuple[Scope, str], object] = {}
 
     def __len__(self) -> int:
         return 0
@@ -69,19 +68,6 @@ class OpenTurns:
             oldest = self._turns.pop(next(iter(self._turns))) if len(self._turns) > _MOST else None
         if oldest is not None:
             oldest.remember(False)
-
-    def has_asked(self, scope: Scope, session: str, run: object) -> None:
-        """Note that a user's words in a run are remembered."""
-        with self._lock:
-            self._runs.pop((scope, session), None)
-            self._runs[scope, session] = run
-            if len(self._runs) > _MOST:
-                del self._runs[next(iter(self._runs))]
-
-    def is_asked(self, scope: Scope, session: str, run: object) -> bool:
-        """Whether the user's words that a conversation took in last are of this run."""
-        with self._lock:
-            return self._runs.get((scope, session)) is run
 
     def forget(self, scope: Scope, session: str | None = None) -> None:
         """Hold nothing more of a scope, or of a session of it."""

@@ -36,7 +36,7 @@ from .checkpoints import (
 from .identity import is_checkpointed
 from .known_messages import ThreadOptions, handed_on, ids_of_messages, named_messages, new_messages
 from .lineage import Lineage, Retracted, follow
-from .messages import earlier_turns, is_summary, is_task_alone, is_users, place_of
+from .messages import earlier_turns, is_summary, is_users, place_of
 from .open_turns import OpenTurn, open_turns
 
 try:
@@ -99,48 +99,20 @@ class ThreadMemory:
         """Whether what this agent's thread leaves behind can be told, and is retracted."""
         return self.writes(runtime) and is_checkpointed()
 
-    def begun(
-        self, turn: AgentTurn, thread: Sequence[BaseMessage], runtime: Runtime[Any], *, begins: bool
-    ) -> AgentTurn:
-        """The turn; if it is remembered, with what tells at its end whether its scope was forgotten meanwhile.
-
-        The answer to a task that a graph gives to an agent alone belongs to what the user asked. Where no agent of the
-        run has taken that in, the one that is shown both remembers them.
-
-        Args:
-            turn: as a run begins, or goes on.
-            thread: its messages.
-            runtime: of the run.
-            begins: whether it begins.
-        """
-        run = getattr(runtime, "control", None)
-        if not self.writes(runtime) or (begins and run is not None and self._is_for_another(turn, thread, run)):
-            return turn
-        return replace(turn, writes=True, run=run, epoch=self._epoch_now(turn))
-
-    def _epoch_now(self, turn: AgentTurn) -> tuple[int, int] | None:
+    def begun(self, turn: AgentTurn) -> AgentTurn:
+        """The turn, which is remembered, with what tells at its end whether its scope was forgotten meanwhile."""
         with suppress(StoreError):
-            return epoch_soon(self.bank, turn.scope)
-        return None
-
-    def _is_for_another(self, turn: AgentTurn, thread: Sequence[BaseMessage], run: object) -> bool:
-        is_alone = turn.inner and is_task_alone(thread)
-        return is_alone and not open_turns(self.bank).is_asked(turn.scope, turn.session, run)
+            return replace(turn, writes=True, epoch=epoch_soon(self.bank, turn.scope))
+        return replace(turn, writes=True)
 
     def remember(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> bool:
         """Remember the thread's new messages, with those of the turn that summaries replaced; whether all is on disk.
 
         Where the whole scope was forgotten since the run began, nothing of it is remembered.
         """
-        if not turn.writes:
-            return False
-        turns = open_turns(self.bank)
-        turns.forget(turn.scope, turn.session)
+        open_turns(self.bank).forget(turn.scope, turn.session)
         new = [] if self._was_forgotten(turn) else self._new_or_of_turn(turn, messages)
-        is_kept = not new or remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session) is not None
-        if turn.inner and any(map(is_users, messages)):
-            turns.has_asked(turn.scope, turn.session, turn.run)
-        return is_kept
+        return not new or remember_soon(self.bank, self.writer, turn.scope, new, session=turn.session) is not None
 
     def _new_or_of_turn(self, turn: AgentTurn, messages: Sequence[BaseMessage]) -> list[Message]:
         """The thread's new messages; those of the turn where the store cannot be read, as what is stored has its id."""
@@ -181,7 +153,7 @@ class ThreadMemory:
 
         Without a checkpointer nothing tells that the same words, sent again, are no second message.
         """
-        if not turn.writes or not self.follows(request.runtime):
+        if not self.follows(request.runtime):
             yield
             return
         remember = partial(self._remember_open, turn, request.state["messages"], present(self.bank.timezone))
@@ -238,7 +210,7 @@ class ThreadMemory:
 
     def _taken_in(self, turn: AgentTurn, thread: Sequence[BaseMessage]) -> list[str]:
         """The ids of what users said that an agent within another graph took in, as the answers in the thread tell."""
-        now, options = self._epoch_now(turn), turn.reading(self.options)
+        now, options = self.begun(turn).epoch, turn.reading(self.options)
         waiting, said = list[BaseMessage](), list[BaseMessage]()
         for message in (message for each in earlier_turns(thread) for message in each):
             waiting.append(message)
