@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Final, cast
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages.content import KNOWN_BLOCK_TYPES
 from langchain_core.runnables import RunnableConfig, run_in_executor
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, field_validator, model_validator
 from pydantic_core import to_jsonable_python
@@ -18,7 +19,7 @@ from typing_extensions import Self
 from secom_core.bank import MemoryBank, remember_soon
 from secom_core.bank.answers import turns_of_session
 from secom_core.conversation import Message, Scope, Turn
-from secom_core.errors import InvalidInput, InvalidScope, MissingExtra
+from secom_core.errors import InvalidInput, InvalidScope, MissingExtra, shorten
 from secom_core.memory import Recall, RecallOptions
 
 from .arguments import Hints, foreign
@@ -35,6 +36,12 @@ except ImportError as error:
 
 _NO_INPUT: Final = frozenset({"stop"})
 _NO_OUTPUT: Final = frozenset({"intermediate_steps", "source_documents"})
+_BLOCKS: Final = KNOWN_BLOCK_TYPES | {
+    *("input_text", "output_text", "image_url", "input_image", "input_audio", "input_file", "document", "media"),
+    *("thinking", "redacted_thinking", "executable_code", "code_execution_result"),
+    *("tool_use", "server_tool_use", "function_call", "web_search_call"),
+}
+"""Types of content blocks: of LangChain's, and of what providers give beside them."""
 _FOREIGN: Final[Hints] = {
     "max_token_limit": ("window", "window limits the latest messages by their number, token_budget the recalled text"),
     "llm": ("bank", "a model belongs to the bank: MemoryBank.open(model=LangChainChatModel(llm), summaries=True)"),
@@ -320,18 +327,27 @@ def _messages(value: Any, role: str) -> list[Message]:
 
 
 def _as_said(answer: Any) -> Any:
-    """Text, messages and content blocks as they are; the data that a parser has made of an answer as JSON."""
+    """Text, messages and content blocks as they are; the data that a parser has made of an answer as JSON.
+
+    What JSON cannot hold, such as bytes that are no text and data that holds itself, is as Python writes it.
+    """
     if isinstance(answer, BaseMessage) or not isinstance(answer, (Mapping, list, tuple, BaseModel)):
         return answer
-    is_list_of_words = isinstance(answer, list) and len(answer) > 1 and all(isinstance(each, str) for each in answer)
-    if isinstance(answer, list) and not is_list_of_words and all(map(_is_content, answer)):
+    if isinstance(answer, list) and _is_content(answer):
         return answer
-    return json.dumps(to_jsonable_python(answer, fallback=str), ensure_ascii=False)
+    try:
+        return json.dumps(to_jsonable_python(answer, fallback=str), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return repr(answer)
 
 
-def _is_content(item: Any) -> bool:
-    is_block = isinstance(item, dict) and isinstance(item.get("type"), str)
-    return is_block or isinstance(coerced(item), (str, BaseMessage))
+def _is_content(answer: list[Any]) -> bool:
+    """Whether a list is the content of a message, or of messages; not of data whose items have types of their own."""
+    if len(answer) > 1 and all(isinstance(each, str) for each in answer):
+        return False
+    others = [each for each in answer if not isinstance(coerced(each), (str, BaseMessage))]
+    types = [each["type"] for each in others if isinstance(each, dict) and isinstance(each.get("type"), str)]
+    return len(types) == len(others) and (len(others) < len(answer) or not others or not _BLOCKS.isdisjoint(types))
 
 
 def _thread(value: Any, role: str) -> list[BaseMessage]:
@@ -341,7 +357,10 @@ def _thread(value: Any, role: str) -> list[BaseMessage]:
     if len(messages) == len(items):
         return messages
     if not isinstance(value, (str, list)):
-        raise InvalidInput(f"expected text or messages to remember, got {value!r}")
+        which = "output_key" if role == "assistant" else "input_key"
+        raise InvalidInput(
+            f"expected text or messages to remember, got {shorten(value)}; say with {which} which they are"
+        )
     # Agents give the answer of some models as a list of content blocks.
     return [AIMessage(value) if role == "assistant" else HumanMessage(value)]
 

@@ -6,7 +6,7 @@ import contextvars
 import threading
 import warnings
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from operator import itemgetter
 from typing import Any
 
@@ -23,6 +23,7 @@ from langchain_classic.retrievers import ContextualCompressionRetriever, Ensembl
 from langchain_classic.retrievers.document_compressors import DocumentCompressorPipeline
 from langchain_core.documents import Document
 from langchain_core.output_parsers import (
+    BaseOutputParser,
     CommaSeparatedListOutputParser,
     JsonOutputParser,
     PydanticOutputParser,
@@ -124,6 +125,41 @@ async def test_of_an_answer_that_is_parsed_the_data_is_remembered(
         llm = HttpChatModel(base_url=server.base_url)
         chain = classic(LLMChain, llm=llm, prompt=prompt, memory=memory_of(bank), output_parser=parser)
         assert (await invoke(how, chain, {"input": "Where to?"}))["text"] == parser.parse(answer)
+    assert remembered(bank) == ["Where to?", kept]
+
+
+class Own(BaseOutputParser[Any]):
+    made: Any
+
+    def parse(self, text: str) -> Any:
+        return self.made
+
+
+ITSELF: dict[str, Any] = {"city": "Ghent"}
+ITSELF["again"] = ITSELF
+
+
+@pytest.mark.parametrize(
+    ("made", "kept"),
+    [
+        (["Ghent"], "Ghent"),
+        ([{"type": "hotel", "text": "Grand"}], '[{"type": "hotel", "text": "Grand"}]'),
+        ([{"type": "text", "text": "Ghent"}], "Ghent"),
+        ([{"type": "ai", "content": "Ghent"}], "Ghent"),
+        ({"b": b"\xff\xfe"}, r"{'b': b'\xff\xfe'}"),
+        (ITSELF, "{'city': 'Ghent', 'again': {...}}"),
+        ([ITSELF], "[{'city': 'Ghent', 'again': {...}}]"),
+        ({"on": date(2026, 1, 2)}, '{"on": "2026-01-02"}'),
+    ],
+    ids=str,
+)
+def test_whatever_data_a_parser_makes_of_an_answer_ends_no_chain(bank: MemoryBank, made: Any, kept: str) -> None:
+    prompt = PromptTemplate.from_template("{history}\n{input}")
+    with ScriptedServer(["ok"]) as server:
+        llm = HttpChatModel(base_url=server.base_url)
+        parser = Own.model_construct(made=made)
+        chain = classic(LLMChain, llm=llm, prompt=prompt, memory=memory_of(bank), output_parser=parser)
+        assert chain.invoke({"input": "Where to?"})["text"] is made
     assert remembered(bank) == ["Where to?", kept]
 
 

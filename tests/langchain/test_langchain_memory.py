@@ -176,7 +176,7 @@ async def test_several_inputs_or_outputs_need_a_key(bank: MemoryBank, how: str) 
         await save(how, memory_of(bank, input_key="input"), inputs, outputs)
     with pytest.raises(InvalidInput, match="'question'"):
         await save(how, memory_of(bank, input_key="question"), inputs, outputs)
-    with pytest.raises(InvalidInput, match="1"):
+    with pytest.raises(InvalidInput, match="got 1; say with output_key"):
         await save(how, memory_of(bank, input_key="input", output_key="score"), inputs, outputs)
     assert words(bank) == []
     await save(how, memory_of(bank, input_key="input", output_key="text"), inputs, outputs)
