@@ -20,6 +20,7 @@ _WHOLE: Final = re.compile(r"\D{0,12}?(-?\d{1,10})(?:\.0+)?\W*")
 _DIGITS: Final = re.compile(r"\d{1,10}")
 _RANGE: Final = re.compile(r"(\d{1,10})(?:\s{0,3}(?:[-–—~]|to|through)\s{0,3}(\d{1,10}))?")
 _LIST: Final = re.compile(r"[\[(][\d\s,]{1,20000}[\])]")
+_NESTED: Final = re.compile(r"\[\s{0,20}\[")
 _WORD: Final = re.compile(r"[^\W_]+")
 _ANSWERS: Final = {"yes": True, "true": True, "no": False, "false": False}
 _START: Final = ("start", "first", "begin", "begins", "from")
@@ -200,7 +201,8 @@ def _from_lines(text: str, count: int) -> list[Segment]:
     lines = [[int(digits) for digits in _DIGITS.findall(line)] for line in text.splitlines()]
     rows = [numbers for numbers in lines if numbers]
     whole = [place for place in (0, 1) if all(len(row) > place for row in rows) and any(len(row) > 1 for row in rows)]
-    written = [_runs([[int(digits) for digits in _DIGITS.findall(each)] for each in _LIST.findall(text)]), _runs(rows)]
+    lists = [[int(digits) for digits in _DIGITS.findall(each)] for each in _LIST.findall(text)]
+    written = [_runs(lists, is_nested=_NESTED.search(text) is not None), _runs(rows)]
     written += [[(row[place], row[min(place + 1, len(row) - 1)]) for row in rows] for place in whole]
     said = _RANGE.findall(text)
     written.append([(int(start), int(end or start)) for start, end in said] if any(end for _, end in said) else [])
@@ -212,11 +214,14 @@ def _from_lines(text: str, count: int) -> list[Segment]:
     return []
 
 
-def _runs(rows: Sequence[Sequence[int]]) -> list[Range]:
-    """The first and last number of each, where each names all exchanges of a segment, or its first and last."""
+def _runs(rows: Sequence[Sequence[int]], *, is_nested: bool = False) -> list[Range]:
+    """The first and last number of each, where each names all exchanges of a segment, or its first and last.
+
+    Where each is a single number, only ``[[0], [1]]`` says that these are segments.
+    """
     runs = [(row[0], row[-1]) for row in rows if row]
     named = all(len(row) in {2, end - start + 1} for row, (start, end) in zip(filter(None, rows), runs, strict=True))
-    return runs if named and any(len(row) > 1 for row in rows) else []
+    return runs if named and (is_nested or any(len(row) > 1 for row in rows)) else []
 
 
 def _complaint(rows: Sequence[Row], count: int) -> str:

@@ -259,7 +259,9 @@ def _indices(arguments: str, reply: str) -> tuple[list[int], int]:
         raise BadReply(f"Merge(number, text) needs a number first, got: Merge({arguments[:100]}", reply)
     run = [first]
     while more := _INDEX.match(arguments, run[-1].end()):
-        if max(map(abs, _numbers(more))) > _LARGEST or (more["numbers"][0] in "[(（" and more["numbers"][-1].isdigit()):
+        # A quotation mark or bracket that nothing closes behind the number opens a text.
+        is_text = more["numbers"][0] in "\"'[(（" and more["numbers"][-1].isdigit()
+        if is_text or max(map(abs, _numbers(more))) > _LARGEST:
             break
         run.append(more)
     if len(run) > 1 and arguments[run[-1].end() :][:1].isdigit():

@@ -149,6 +149,13 @@ def test_a_reply_with_one_reading_is_read(reply):
     assert read_segmentation(reply, 8) == THREE
 
 
+@pytest.mark.parametrize(
+    "reply", ["[[0], [1], [2]]", '{"segments": [\n[0],\n[1],\n[2]]}', "```json\n[\n  [1],\n  [2],\n  [3]\n]\n```"]
+)
+def test_lists_in_a_list_may_name_one_exchange_each(reply):
+    assert read_segmentation(reply, 3) == [Segment(0, 1), Segment(1, 2), Segment(2, 3)]
+
+
 @pytest.mark.parametrize(("reply", "reason"), REFUSED.values(), ids=REFUSED.keys())
 def test_any_other_reply_is_refused_with_the_reason(reply, reason):
     with pytest.raises(BadReply) as caught:

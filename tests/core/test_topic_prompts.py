@@ -214,6 +214,10 @@ def test_what_a_model_writes_as_asked_comes_back(rows):
         ("Merge(0, 2, 1,200 euros is Ann's rent)", {0: "1,200 euros is Ann's rent", 2: "1,200 euros is Ann's rent"}),
         ("Merge(0, 10:30 is when Ann rises)", {0: "10:30 is when Ann rises"}),
         ("Merge(0, 1984, when Ann was born)", {0: "1984, when Ann was born"}),
+        ('Merge(0, "2, Rue Foch is home.")', {0: "2, Rue Foch is home."}),
+        ("Merge([0, 1], '2, Rue Foch is home.')", {0: "2, Rue Foch is home.", 1: "2, Rue Foch is home."}),
+        ('Merge(0, "10, Rue Foch is home.")', {0: "10, Rue Foch is home."}),
+        ('Merge("0", "2", "Ann moved")', {0: "Ann moved", 2: "Ann moved"}),
         ("Merge(0, Merge(1, x) is what he said)", {0: "Merge(1, x) is what he said"}),
     ],
 )
