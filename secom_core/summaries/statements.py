@@ -17,6 +17,7 @@ _BULLET: Final = regex(
     r"([ \t]*)([-*•–—+](?=[ \t])|\(?\d{1,3}[.)](?=[ \t])|\[\d{1,3}\][.:]?(?=[ \t])"
     r"|[・●○①-⑳]|[（(]?\d{1,3}[．、）])?(?(2)[ \t]*)(.*)"
 )
+_NUMBER: Final = regex(r"\d{1,3}[.)]?")
 _TITLE: Final = regex(r"(?:\*\*|__)([^:：]{1,80}?[:：]?)(?:\*\*|__)[:：]?|([^:：]{1,80})[:：]")
 _LABELLED: Final = regex(r"([^\s:：.!?][^:：.!?\n]{0,40})[:：]\s+(?=\S)|(?P<wide>[^\s\W\d_]{2,8})：(?=\S)")
 _COPIED_TAG: Final = regex(r"<\s*/?\s*\w[^<>]*>")
@@ -102,8 +103,15 @@ def is_tag(statement: str) -> bool:
 
 def _without_tables(lines: Sequence[str]) -> list[str]:
     """The lines, those of tables as ``first: others``, without the names of the columns."""
-    is_rule = [*(set(line) <= set("|-: \t") and "|" in line and "--" in line for line in lines), False]
-    return [_row(line) for place, line in enumerate(lines) if not any(is_rule[place : place + 2])]
+    is_rule = [*(_is_rule(line) for line in lines), False]
+    names = (is_rule[place + 1] and "|" in line for place, line in enumerate(lines))
+    return [_row(line) for line, is_name, rule in zip(lines, names, is_rule[:-1], strict=True) if not (is_name or rule)]
+
+
+def _is_rule(line: str) -> bool:
+    """Whether it parts the names of a table's columns from its rows, such as ``|:-:|---|`` or ``--- | ---``."""
+    bare = line.strip()
+    return set(bare) <= set("|-: \t") and "|" in bare and "-" in bare and (bare.startswith("|") or "--" in bare)
 
 
 def _row(line: str) -> str:
@@ -111,6 +119,8 @@ def _row(line: str) -> str:
     if len(bare) < 2 or not (bare.startswith("|") and bare.endswith("|")):
         return line
     first, *others = [each.strip() for each in bare.strip("|").split("|") if each.strip()] or [""]
+    if others and _NUMBER.fullmatch(first):
+        first, *others = others
     said = ", ".join(others)
     return said if said.startswith(f"{first}:") else f"{first}: {said}" if said else first
 

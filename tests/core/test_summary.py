@@ -403,6 +403,10 @@ def test_numbers_in_brackets_and_tables_go_from_a_memory() -> None:
     table = memory("| Who | What |", "|---|:--:|", "| user | Moved to Ghent. |", "| user | user: Has a cat. |")
     assert read_summary(listed).statements == ("The user moved to Ghent.", "The cat Miso hides.")
     assert read_summary(table).statements == ("user: Moved to Ghent.", "user: Has a cat.")
+    numbered = memory("| Nr | Fact | Since |", "|:-:|-|-|", "| 1 | The user moved | 2019 |", "| 2. | Miso hides | |")
+    assert read_summary(numbered).statements == ("The user moved: 2019", "Miso hides")
+    nameless = memory("The user moved to Ghent.", "|---|---|", "| 2019 | Has a cat. |")
+    assert read_summary(nameless).statements == ("The user moved to Ghent.", "2019: Has a cat.")
 
 
 def test_retention_by_hand() -> None:
