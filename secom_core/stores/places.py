@@ -19,6 +19,7 @@ from ..errors import InvalidInput, shorten
 from ..text.patterns import regex
 
 _LEAST_ROOM: Final = 2**20
+_LONGEST_PATH: Final = 504  # bytes; SQLite opens no file of a longer one
 # The disk is full; a quota is used up; a file may be no longer.
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _POSTGRES: Final = regex(r"\s*postgres(?:ql)?(?:\+\w+)?://", re.I)
@@ -102,7 +103,8 @@ def is_out_of_files(file: str) -> bool:
     except OSError as error:
         return error.errno in (errno.EMFILE, errno.ENFILE)
     folder_may, file_may = os.W_OK | os.X_OK, os.R_OK | os.W_OK
-    is_file = os.name == "posix" and os.path.isfile(file) and os.access(Path(file).parent, folder_may)
+    is_short = len(os.fsencode(os.path.realpath(file))) <= _LONGEST_PATH
+    is_file = os.name == "posix" and is_short and os.path.isfile(file) and os.access(Path(file).parent, folder_may)
     # SQLite opens the log and its index too; their names may be too long.
     return is_file and all(
         os.access(each, file_may) or _is_missing(each) for each in (file, f"{file}-wal", f"{file}-shm")

@@ -149,6 +149,15 @@ def test_a_store_that_may_not_be_opened_for_want_of_files_says_so(tmp_path: Path
         MemoryBank.open(tmp_path / "other.db")
 
 
+def test_a_file_whose_path_is_too_long_for_sqlite_is_not_said_to_lack_files(bank: MemoryBank, tmp_path: Path) -> None:
+    folder = tmp_path.joinpath(*["a" * 200] * 3)
+    folder.mkdir(parents=True)
+    (folder / "memory.db").write_bytes((tmp_path / "memory.db").read_bytes())
+    with pytest.raises(StoreError, match="by a shorter path if this one is long") as told:
+        MemoryBank.open(folder / "memory.db")
+    assert not isinstance(told.value, StoreUnwritable)
+
+
 def test_health_tells_of_a_disk_that_is_full(bank: MemoryBank, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bank.health().writable
     usage = namedtuple("usage", "total used free")
