@@ -200,8 +200,8 @@ SUPPOSED: Final = wording(
     (?:pourr|devr|ser|aur|ir|préférer)ai[st]|(?:je|on|nous) (?:pens|song)\w+ à|un jour(?! par\b)|rêve\w*
     l'année prochaine
     """,
-    anywhere="""
-    如果|要是|估计|可能|也许
+    anywhere=r"""
+    如果|要是|估计|可能|也许|(?<!经过)(?<!慎重)考虑(?=\w)(?![到过了再后良很清周因得]|[以之]后(?!\w)|して|し)
     もし|かもしれ
     만약|것 같|할까
     """,

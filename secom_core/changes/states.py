@@ -63,11 +63,12 @@ _TOGETHER: Final = wording(
     (?:I'm|I am) (?:married(?! to my (?:work|job))|engaged(?! (?:in|with|as|by|on|at)\b))
     (?:I'm|I am) dating (?=(?-i:[A-Z])|an?\b|some)|I'm seeing (?:someone|a (?:guy|girl|man|woman))
     (?:I|we)(?: just|'ve| have)? (?:got|gotten) (?:married|engaged)|my (?:husband|wife) and I got married
-    ich bin (?:seit \w+ (?:\w+ )?)?(?:verheiratet|verlobt)|(?:wir haben|ich habe) (?:\w+ ){0,2}geheiratet
+    ich bin (?:seit \w+ (?:\w+ )?|mit (?-i:[A-Z])\w+ )?(?:verheiratet|verlobt)
+    (?:wir haben|ich habe) (?:\w+ ){0,2}geheiratet
     estoy (?:casad[oa]|comprometid[oa]|saliendo con)|nos (?:casamos|hemos casado)|me (?:casé|he casado)
     je suis (?:mariée?|fiancée?|en couple)|(?:on s'est|nous nous sommes) mariée?s?
     """,
-    anywhere="我(?:已经)?结婚了|我(?:已经)?订婚了|私は結婚して|結婚しました|저는 결혼했",
+    anywhere="我(?:已经|[和跟][^，。,]{1,6})?[结订]婚了|私は結婚して|結婚しました|저는 결혼했",
 )
 _APART: Final = wording(
     rf"""
@@ -87,6 +88,20 @@ _APART: Final = wording(
     (?:남자친구|여자친구|남친|여친|남편|아내|애인)(?:랑|와|과|하고) [^.,]{0,8}헤어졌
     """,
 )
+_AND: Final = "(?:and|but|und|aber|y|pero|et|mais)"
+_OF_THE_END: Final = (
+    r"(?:s?he|it|s?he's|it's|we're|our|I'm|I (?:am|have|need|live|want|moved|don't)|so|because|as|since|after|for good"
+    r"|last|two|three|a (?:few|couple|week|month)|recently|this|in|sadly|unfortunately|amicably|finally|now|got"
+    r"|divorce\w*|er|sie|es|ich (?:bin|habe?|suche|wohne|brauche|will)|leider|endlich|nach|weil|da|im|vor|letzte\w*"
+    r"|jetzt|él|ella|ahora|así|hace|la semana|el mes|porque|estoy|vivo|busco|necesito|por desgracia"
+    r"|il|elle|c'est|donc|le mois|parce|depuis|je (?:suis|cherche|vis|dois)|j'habite|malheureusement)\b"
+)
+"""How what is told next of two who are no couple any more begins: not that the party went on."""
+_WENT_APART: Final = wording(
+    r"(?:split up|separated|getrennt|separamos|separado|séparée?s?)"
+    rf"(?:[,;] | (?={_AND}\b))(?!(?:{_AND} )?{_OF_THE_END})(?=\w)"
+)
+"""Two who went each another way for a while, in what else a sentence tells."""
 _ANOTHER_TIME: Final = wording(
     r"""
     (?:in|im jahr|en|en el año) (?:19|20)\d\d|last year|back in|letztes jahr|el año pasado|l'an(?:née)? derni\w+
@@ -123,4 +138,6 @@ def states_in(clause: str, sentence: str = "") -> dict[str, bool]:
         sentence: the sentence that it stands in, which may say that all of it is made up.
     """
     found = {state: holds for state, rule, holds in _STATES if rule.search(clause)}
+    if found.get("couple") is False and _WENT_APART.search(sentence):
+        del found["couple"]
     return {} if found and (_ANOTHER_TIME.search(clause) or ELSEWHERE.search(sentence)) else found
