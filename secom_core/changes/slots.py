@@ -8,7 +8,7 @@ from typing import Final
 
 from ..text.han import one_way
 from ..text.patterns import regex
-from .states import ELSEWHERE
+from .states import is_elsewhere
 from .values import Value
 
 _PLACE: Final = r"([A-ZÄÖÜÁÉÍÓÚÑÀÂÇÈÊÎÔ][\w'’-]+(?: [A-ZÄÖÜ][\w'’-]+)*)"
@@ -132,4 +132,4 @@ def _has_moved(clause: str, sentence: str, told: str) -> bool:
     if _MOVED_EAST.search(told) and _BY_OTHERS.match(sentence):
         return False
     is_late = not ("gezogen" in told or "mud" in told.casefold()) or not _NO_MOVE.search(clause)
-    return is_late and ELSEWHERE.search(sentence) is None
+    return is_late and not is_elsewhere(sentence)

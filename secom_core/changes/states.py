@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
+from ..text.patterns import regex
 from ..text.wording import wording
 
 _MONTH: Final = (
@@ -28,7 +30,7 @@ _LATELY: Final = (
 )
 _EMPLOYED: Final = wording(
     r"""
-    (?:I|I'm|I am) work(?:ing)? (?:(?:full|part)[- ]time )?as an? \w+
+    (?:I|I'm|I am) work(?:ing)? (?:(?:full|part)[- ]time )?as an? (?!(?:volunteer|team)\b)\w+
     (?:I|I'm|I am) work(?:ing)? (?:(?:full|part)[- ]time )?(?:at|for) (?-i:[A-Z])\w+
     (?:I|I'm|I am) work(?:ing)? (?:(?:full|part)[- ]time )?(?:at|for) an? (?!few|hour|while|couple|exam|test)\w+
     ich arbeite (?:\w+ )?(?:als|bei|beim|in einem|in einer) \w+
@@ -111,7 +113,7 @@ _ANOTHER_TIME: Final = wording(
     anywhere="[去前]年|周末|週末",
 )
 """When something was so, or is so besides: what holds is not told."""
-ELSEWHERE: Final = wording(
+_ELSEWHERE: Final = wording(
     r"""
     in (?:the|my|a|this) (?:\w+ )?(?:games?|novel|story|stories|film|movie|play|role ?play|book|simulation|show|dream)
     my (?:story|novel)|dream(?:t|ed)
@@ -122,6 +124,15 @@ ELSEWHERE: Final = wording(
     anywhere="小说|游戏|主角|主人公|剧本|梦见|差点|比如|小説|ゲーム|夢|소설|게임|꿈",
 )
 """Where what is told is made up."""
+_OF_OTHERS: Final = regex(
+    r"^(?!\W*(?:as |like |wie |como |comme )?(?:I|we|ich|wir|yo|je|j['’]|nous)\b|我说|我?[跟和对]你说)"
+    r"(?:[^:：]{0,120}?\b(?:says?|said|wrote|writes|texted|texts?|messages?|sentences?|translat\w+|rewrite|rephrase|proofread|joke|example"
+    r"|sag(?:t|te)|schreibt|schrieb|nachricht|satz|übersetze?|witz"
+    r"|dice|dijo|escrib(?:e|ió)|mensaje|frase|traduce|chiste|dit|écrit|phrase|traduis|blague)\b[^:：]{0,60}"
+    r"|[^:：]{0,60}(?:说|写道|消息|句话|句子|翻译|笑话|メッセージ|메시지|문장)[^:：]{0,20})[:：]",
+    re.I,
+)
+"""What tells that words of somebody else come, or words that only stand there: "Tom wrote: I lost my job"."""
 _STATES: Final = (
     ("work", _EMPLOYED, True),
     ("work", _QUIT, False),
@@ -140,4 +151,9 @@ def states_in(clause: str, sentence: str = "") -> dict[str, bool]:
     found = {state: holds for state, rule, holds in _STATES if rule.search(clause)}
     if found.get("couple") is False and _WENT_APART.search(sentence):
         del found["couple"]
-    return {} if found and (_ANOTHER_TIME.search(clause) or ELSEWHERE.search(sentence)) else found
+    return {} if found and (_ANOTHER_TIME.search(clause) or is_elsewhere(sentence)) else found
+
+
+def is_elsewhere(sentence: str) -> bool:
+    """Whether what a sentence tells is made up, or somebody else's words."""
+    return _ELSEWHERE.search(sentence) is not None or _OF_OTHERS.match(sentence) is not None

@@ -29,6 +29,8 @@ def kinds(older: str, newer: str) -> list[str]:
         ("我在一家银行上班。", "我已经从银行辞职了,简历该怎么写?", "ended"),
         ("I work at Siemens.", "I quit my job at Siemens on Friday.", "ended"),
         ("I'm married.", "We separated last month.", "ended"),
+        ("I work at Siemens.", "Big news: I quit my job.", "ended"),
+        ("I work at Siemens.", "As I said: I quit my job.", "ended"),
         ("I'm married.", "Marcus and I separated, and he has taken the car.", "ended"),
         ("I'm married.", "Marcus and I split up, so I'm looking for a flat.", "ended"),
         ("Ich bin mit Jonas verheiratet.", "Jonas und ich haben uns getrennt, er ist ausgezogen.", "ended"),
@@ -73,6 +75,7 @@ def test_what_is_over_or_so_again_is_linked(older: str, newer: str, kind: str) -
         ("I work for a bank.", "I lost my job offer at the museum."),
         ("I work at a bakery.", "I got fired up about its new bread."),
         ("Ich arbeite als Erzieherin.", "Ich habe bei Vodafone gekündigt, wie bekomme ich meine Nummer mit?"),
+        ("I quit my job in March.", "I'm working as a volunteer on Sunday."),
         ("I'm dating Marcus.", "We split up the chores."),
         ("I'm dating Marcus.", "Jenna and Marcus Webb broke up in March."),
         ("I'm single.", "My sister got married in May."),
@@ -86,6 +89,14 @@ def test_what_is_over_or_so_again_is_linked(older: str, newer: str, kind: str) -
         ("My daughter goes to bed at 7.", "My plumber goes to lunch at 9."),
         ("Vivo en Valencia.", "Mi prima se ha mudado a Bilbao."),
         ("I work at Siemens.", "I left my job at 5 to fetch the kids."),
+        ("I work at Siemens.", "Tom wrote: I lost my job."),
+        ("I work at Siemens.", "Here is a message from my brother: I quit my job, call me back."),
+        ("I'm dating Marcus.", "My friend texted me: We broke up last night, I'm devastated."),
+        ("Ich bin verheiratet.", "Meine Freundin schreibt: Wir haben uns getrennt, ich bin am Ende."),
+        ("Trabajo en un banco.", "Mi amigo me escribió: Dejé mi trabajo ayer."),
+        ("Je travaille chez Orange.", "Mon ami m'écrit : j'ai démissionné hier."),
+        ("我在华为上班。", "我朋友发来消息：我辞职了，我们分手了。"),
+        ("我住在杭州。", "帮我改一下这句话：我们搬到上海了。"),
         ("I work at Siemens.", "I got fired by the customer in the role play."),
         ("I work at Siemens.", "I resigned yesterday as treasurer of the club."),
         ("I quit my job in March.", "I'm working at the kitchen table."),
@@ -141,6 +152,12 @@ def test_a_bank_finds_what_has_ended_though_no_word_is_shared() -> None:
 
 def test_long_and_hostile_texts_are_read_in_time() -> None:
     began = time.process_time()
-    for text in ("I can " * 4000, "Update on the " + "a " * 10000, "我在" + "银" * 20000, "ich bin " * 3000 + "nach "):
+    for text in (
+        "I can " * 4000,
+        "Update on the " + "a " * 10000,
+        "我在" + "银" * 20000,
+        "ich bin " * 3000 + "nach ",
+        "says " * 4000,
+    ):
         statements_of(text)
     assert time.process_time() - began < 20
