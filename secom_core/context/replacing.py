@@ -150,7 +150,7 @@ def replacements_of(candidate: Candidate) -> tuple[Replacement, ...]:
 def holding(passage: Passage, gone: Sequence[Replacement]) -> list[Passage]:
     """What of a passage still holds: the sentences of which all does, those that stand together as one.
 
-    A greeting that is left tells nothing, and is none.
+    A greeting that is left tells nothing, and is none; nor is a reply of which nothing stands that it replies to.
 
     Args:
         passage: a passage.
@@ -160,12 +160,29 @@ def holding(passage: Passage, gone: Sequence[Replacement]) -> list[Passage]:
     def holds(span: tuple[int, int]) -> bool:
         return not any(each.touches(passage.place, *span) for each in gone)
 
+    if gone and _is_reply_to_none(passage, gone):
+        return []
     if all(each.span is not None for each in gone) and holds((passage.start, passage.stop)):
         return [passage]
     spans = line_spans(passage.message.text, passage.start, passage.stop)
     runs = [list(run) for does_hold, run in groupby(spans, holds) if does_hold]
     left = [replace(passage, start=run[0][0], stop=run[-1][1]) for run in runs]
     return [each for each in left if any(map(str.isalnum, each.text)) and not leads(each.text)]
+
+
+def _is_reply_to_none(passage: Passage, gone: Sequence[Replacement]) -> bool:
+    """Whether a passage is of a reply, and nothing is left of what was said before it in its turn."""
+    messages = passage.turn.messages
+    role = messages[0].role
+    if passage.message.role == role:
+        return False
+    said = [
+        Passage(passage.turn, place, 0, len(message.text))
+        for place, message in enumerate(messages[: passage.place])
+        if message.role == role
+    ]
+    is_touched = any(each.touches(one.place, one.start, one.stop) for each in gone for one in said)
+    return is_touched and not any(holding(one, gone) for one in said)
 
 
 def replaced_of(

@@ -53,6 +53,22 @@ def test_only_what_a_correction_is_about_is_replaced(bank: MemoryBank) -> None:
     assert "900" not in now
 
 
+def test_a_reply_to_what_no_longer_stands_goes_with_it() -> None:
+    told = "My dentist appointment is on May 12"
+    with MemoryBank.open() as bank:
+        talk = [
+            Message(f"{told}.", id="m0", at=MAY),
+            Message("Noted, May 12 it is. Anything else?", "assistant", at=MAY),
+        ]
+        bank.remember(ANN, talk, session="may", close=True)
+        bank.correct(ANN, "m0", "My dentist appointment is on May 19.", part=told, at=JUNE)
+        now = bank.recall(ANN, "When is my dentist appointment?", history=False)
+        assert "May 19" in now.text
+        assert "assistant" not in now.text
+        assert [hit.number for hit in now.hits] == [1]
+        assert "May 12 it is" in bank.recall(ANN, "When is my dentist appointment?").text
+
+
 @pytest.mark.parametrize(
     ("text", "reply", "correction", "meant"),
     [
