@@ -126,10 +126,10 @@ _ELSEWHERE: Final = wording(
 """Where what is told is made up."""
 _OF_OTHERS: Final = regex(
     r"^(?!\W*(?:as |like |wie |como |comme )?(?:I|we|ich|wir|yo|je|j['’]|nous)\b|我说|我?[跟和对]你说)"
-    r"(?:[^:：]{0,120}?\b(?:says?|said|wrote|writes|texted|texts?|messages?|sentences?|translat\w+"
-    r"|rewrite|rephrase|proofread|joke|example|sag(?:t|te)|schreibt|schrieb|nachricht|satz|übersetze?|witz"
-    r"|dice|dijo|escrib(?:e|ió)|mensaje|frase|traduce|chiste|dit|écrit|phrase|traduis|blague)\b[^:：]{0,60}"
-    r"|[^:：]{0,60}(?:说|写道|消息|句话|句子|翻译|笑话|メッセージ|메시지|문장)[^:：]{0,20})[:：]",
+    r"(?:[^:：]{0,120}?\b(?:says?|said|wrote|writes|texted|(?:text|message) from|sentences?|translat\w+"
+    r"|rewrite|rephrase|proofread|joke|example|sag(?:t|te)|schreibt|schrieb|nachricht von|satz|übersetze?|witz"
+    r"|dice|dijo|escrib(?:e|ió)|mensaje de|frase|traduce|chiste|dit|écrit|phrase|traduis|blague)\b[^:：]{0,60}"
+    r"|[^:：]{0,60}(?:说|写道|发[^:：]{0,8}消息|句话|句子|翻译|笑话|メッセージ|메시지|문장)[^:：]{0,20})[:：]",
     re.I,
 )
 """What tells that words of somebody else come, or words that only stand there: "Tom wrote: I lost my job"."""
