@@ -13,8 +13,8 @@ from . import births, spoken_selves, trades
 from .germanic import OWN_HOME
 from .hesitations import without_hesitations
 from .material import meant
-from .six_languages import ASKED, ASKED_SIGNS, TOLD
-from .wording import Signed, folded_case, is_signed, signs, wording
+from .six_languages import ASKED, TOLD
+from .wording import Signed, wording
 
 Attribute = Literal["name", "age", "birthday", "home", "job", "diet"]
 ATTRIBUTES: Final[tuple[Attribute, ...]] = get_args(Attribute)
@@ -22,15 +22,6 @@ ATTRIBUTES: Final[tuple[Attribute, ...]] = get_args(Attribute)
 _LONGEST: Final = 120
 """How many characters a question about oneself has at most."""
 
-_SIGNS: Final = signs(
-    """name|called|call me|age|how old|birth|born|bday|geburt|geboren|cumple|nac|anniv|né|née|compleanno|nat|aniver
-    |nasc|生日|出生|生まれ|생일|태어|live|living|move|home|job|work|profession|occupation|employ|living|do i do|allerg
-    |eat|vegan|vegetarian|diet|food|heiß|heiss|alt bin|wohne|lebe|beruf|arbeit|esse|llamo|nombre|años|edad|vivo|trabajo
-    |profesión|dedico|alérgi|comer|appelle|nom|âge|habite|vis|travail|métier|boulot|mang|chiamo|chamo|nome|anni|età|anos|idade|abito|vivien|moro|lavor|mestiere|occupo|trabalh
-    |emprego|profiss|vida|vita|évit|evit|alergi|celíac|dans la vie|叫|名|多大|岁|几岁|歳|住|工作|上班|职业
-    |做什么|家在|仕事|職業|働|家は|过敏|吃|アレルギー|食べ|이름|몇 살|나이|살|직업|일|집|알레르기|먹"""
-    + ASKED_SIGNS
-)
 _LEAD: Final = (
     r"^\W*(?:(?:and|so|ok|okay|hi|hello|hey|please|by the way|btw|wait|und|bitte|hallo|y|et|e|sag mal|dis-moi|dime"
     r"|dimmi|ciao|olá|oi|oh|like|well|yeah|also|ja|na|naja|du|pues|bueno|oye|a ver|alors|bon|dis|allora|então|bom"
@@ -318,7 +309,7 @@ _SAID: Final = {
 
 def attribute_asked(query: str) -> Attribute | None:
     """What somebody asks of himself, and of nothing and nobody else."""
-    if len(query) > _LONGEST or not is_signed(folded_case(query), _SIGNS):
+    if len(query) > _LONGEST:
         return None
     return next((each for each in ATTRIBUTES if _ASKED[each].search(query)), None)
 

@@ -360,10 +360,3 @@ ASKED: Final = {
     """,
 }
 """What somebody asks of himself."""
-ASKED_SIGNS: Final = folded_case("""
-    |зовут|имя|живу|работаю|аллерги|нельзя|imię|nazywam|mieszkam|pracuję|zawodu|alergi|uczul|jeść|adım|ismim
-    |yaşıyorum|oturuyorum
-    |çalışıyorum|yapıyorum|mesleğim|alerji|yeme|yiye|durmal|اسمي|أسكن|أعيش|اسكن|اعيش|أعمل|اعمل|وظيفتي|عملي|مهنتي
-    |حساسية|آكل|मेरा नाम
-    |रहत|काम|एलर्जी|खा|ชื่อ|อยู่|ทำงาน|แพ้|กิน""")
-"""One of these stands in whatever `ASKED` finds."""

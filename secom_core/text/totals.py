@@ -9,16 +9,11 @@ from typing import Final
 
 from .replies_asked import asks_of_replies
 from .speech import only_asks
-from .wording import folded_case, is_signed, signs, wording
+from .wording import wording
 
 _LONGEST: Final = 300
 """How many characters such a question has at most."""
 
-_SIGNS: Final = signs(
-    "how |which|what|where|list|name|all |who|wie|welche|nenn|alle|überall|几|多少|哪些|一共|总共|共计|累计|列出"
-    "|cuánt|cuál|qué |dónde|quién|todos|todas|enum|combien|quel|qu'|qu’|où |tous|toutes|quant|quali|cosa|dove|chi |tutt"
-    "|quais|que |onde|何|いくら|いくつ|どんな|全部|合計|すべて|몇|얼마|어떤|무슨|뭘|뭐|전부|모두"
-)
 _TIME: Final = r"(?:\w+ )?(?:days|weeks|months|hours|minutes|time|tage|wochen|monate|stunden|zeit)"
 _APART: Final = r"(?:between|passed|until|left|since|zwischen|vergangen|bis|seit)"
 _SEVERAL: Final = r"(?:\w+(?<!s)s|people|children)"
@@ -126,7 +121,7 @@ def asks_in_all(query: str) -> bool:
 
     Not where it asks of the assistant's replies, or of what the user asked.
     """
-    if len(query) > _LONGEST or not is_signed(folded_case(query), _SIGNS):
+    if len(query) > _LONGEST:
         return False
     asks = any(rule.search(query) for rule in _IN_ALL)
     return asks and not asks_of_replies(query) and _OF_QUESTIONS.search(query) is None

@@ -173,8 +173,10 @@ def test_what_waited_for_a_lock_and_was_forgotten_since_is_not_stored_again(
             assert plain(each.get_all()) == plain(turn(2))
 
 
-@pytest.mark.parametrize("is_written", [False, True])
-def test_a_context_that_is_saved_while_a_turn_waits_has_its_calls_of_tools(tmp_path: Path, is_written: bool) -> None:
+@pytest.mark.parametrize(("is_written", "is_read"), [(False, True), (True, True), (False, False)])
+def test_a_context_that_is_saved_while_a_turn_waits_has_its_calls_of_tools(
+    tmp_path: Path, is_written: bool, is_read: bool
+) -> None:
     path = tmp_path / "m.db"
     with MemoryBank.open(path) as bank, MemoryBank.open(path) as elsewhere:
         memory = of(bank)
@@ -187,26 +189,11 @@ def test_a_context_that_is_saved_while_a_turn_waits_has_its_calls_of_tools(tmp_p
                 for writer in bank.writers:
                     writer.forget(ANN)
             again = SecomMemory.from_dict(saved, bank=elsewhere)
-            assert plain(again.get_all()) == plain([*turn(0), *turn(1)])
+            if is_read:
+                assert plain(again.get_all()) == plain([*turn(0), *turn(1)])
         written(bank)
         again.put_messages(turn(2))
         written(elsewhere)
-        for each in (again, of(bank)):
-            assert plain(each.get_all()) == plain([*turn(0), *turn(1), *turn(2)])
-
-
-def test_what_a_saved_context_holds_is_stored_before_what_is_said_next(tmp_path: Path) -> None:
-    path = tmp_path / "m.db"
-    with MemoryBank.open(path) as bank, MemoryBank.open(path) as elsewhere:
-        memory = of(bank)
-        memory.put_messages(turn(0))
-        with locked(path):
-            memory.put_messages(turn(1))
-            saved = json.loads(json.dumps(memory.to_dict()))
-            for writer in bank.writers:
-                writer.forget(ANN)
-        again = SecomMemory.from_dict(saved, bank=elsewhere)
-        again.put_messages(turn(2))
         for each in (again, of(bank)):
             assert plain(each.get_all()) == plain([*turn(0), *turn(1), *turn(2)])
 
